@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+/* Also sets SIGPIPE to be ignored: a reader that went away must not end the daemon. */
 void log_open(void);
 void log_close(void);
 /* Records of a less important priority than this (syslog(3)) are dropped. */
