@@ -37,6 +37,10 @@ usec_t loop_longest_turn(const struct loop *loop);
 /* For hiredis' adapter only. Borrowed. */
 struct event_base *loop_event_base(struct loop *loop);
 
+/* Says that a turn has begun: for callbacks that libevent runs without this room between (those
+ * of hiredis' adapter). All others are counted here. */
+void loop_mark(struct loop *loop);
+
 /* One-shot timers on CLOCK_MONOTONIC. Arming an armed timer moves it. */
 MUST_CHECK int timer_new(struct loop *loop, loop_callback callback, void *data, struct timer **ret);
 struct timer *timer_free(struct timer *timer);
