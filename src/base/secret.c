@@ -65,10 +65,12 @@ static int locate(const char *password_file, const char *directory, char path[PA
 
 static int check_rights(const struct stat *st, char why[SECRET_WHY_MAX]) {
     if (st->st_mode & S_IRWXO)
-        return refuse(why, "others have rights on it; accepted: mode 0600 or 0640");
+        return refuse(why, "others have rights on the file; accepted: mode 0600 or 0640");
     if ((st->st_mode & S_IRWXG) && st->st_uid != 0 && st->st_uid != geteuid())
-        return refuse(why, "its group has rights on it, and it belongs neither to root nor to the "
-                           "user that reads it");
+        return refuse(
+            why,
+            "the group of the file has rights on it, and it belongs neither to root nor to the "
+            "user that reads it");
     return 0;
 }
 
@@ -98,11 +100,11 @@ static int take_bytes(int fd, struct secret *ret, char why[SECRET_WHY_MAX]) {
     if (n > 0 && ret->data[n - 1] == '\n')
         n--;
     if (n == 0)
-        return refuse(why, "empty");
+        return refuse(why, "the file is empty");
     if (n > SECRET_MAX)
-        return refuse(why, "longer than 4096 bytes");
+        return refuse(why, "the file is longer than 4096 bytes");
     if (memchr(ret->data, '\0', (size_t)n))
-        return refuse(why, "holds a NUL byte");
+        return refuse(why, "the file holds a NUL byte");
     ret->data[n] = '\0';
     ret->size = (size_t)n;
     return 0;
@@ -124,7 +126,7 @@ int secret_read(const char *password_file, const char *credentials_directory, st
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_errno(why, errno);
     if (!S_ISREG(st.st_mode))
-        return refuse(why, "not a regular file");
+        return refuse(why, "the file is not a regular file");
     r = vouched ? 0 : check_rights(&st, why);
     if (r == 0)
         r = take_bytes(fd, ret, why);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One function a rule, in the order in which they build on each other. A rule looks only at
+ * values that are good by themselves, so that one mistake makes one complaint.
+ */
+#include "rules.h"
+
+#include "base/secret.h"
+#include "base/text.h"
+#include "command.h"
+#include "consumer.h"
+#include "schema.h"
+#include "url.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define COUNT_WARNED 250
+#define COMMAND_TIMEOUT_MAX (10 * USEC_PER_SEC)
+
+struct rules {
+    const struct config_source *source;
+    struct config_memory *memory;
+    struct complaints *complaints;
+    char host[256];
+};
+
+static struct draft *servers(const struct rules *rules) {
+    return draft_first(rules->memory, SECTION_REDIS);
+}
+
+static struct draft *recoveries(const struct rules *rules) {
+    return draft_first(rules->memory, SECTION_RECOVERY);
+}
+
+static void refuse(struct rules *rules, const struct draft *draft, const char *key,
+                   const char *why) {
+    complain(rules->complaints, draft_place(draft, key), "%s", why);
+}
+
+/* --- every section ---------------------------------------------------------------------------- */
+
+static void check_required(struct rules *rules, const struct draft *draft) {
+    size_t n;
+    const struct row *rows = schema_rows(draft->kind, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        char accepted[ACCEPTED_MAX];
+
+        if (rows[i].fallback || draft_given(draft, rows[i].key))
+            continue;
+        complain(rules->complaints, draft_place(draft, rows[i].key),
+                 "required, and not given; accepted: %s", schema_accepted(&rows[i], accepted));
+    }
+}
+
+/* --- servers ---------------------------------------------------------------------------------- */
+
+/* Recoveries that name no server mean the unnamed one, written down or not. */
+static int imply_unnamed_server(struct rules *rules) {
+    for (const struct draft *draft = recoveries(rules); draft; draft = draft->next) {
+        if (*draft->recovery.redis != '\0' || draft_find(rules->memory, SECTION_REDIS, ""))
+            continue;
+        if (!draft_add(rules->memory, SECTION_REDIS, "", draft->file, draft->line))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int resolve_urls(struct rules *rules, struct draft *draft) {
+    struct redis_draft *redis = &draft->redis;
+    struct server_list list;
+    char why[WHY_MAX];
+    int r = urls_parse(redis->urls, rules->memory, &list, why);
+
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        refuse(rules, draft, "url", why);
+        return 0;
+    }
+    redis->settings.addresses = list.addresses;
+    redis->settings.n_addresses = list.n;
+    redis->settings.username = *redis->username != '\0' ? redis->username : list.user;
+    if (list.user && *redis->username != '\0')
+        refuse(rules, draft, "username",
+               "the url names a user already; accepted: the user in one of the two places");
+    return 0;
+}
+
+static void check_password(struct rules *rules, struct draft *draft) {
+    CLEANUP(secret_wipe) struct secret secret = {0};
+    struct redis_draft *redis = &draft->redis;
+    char why[SECRET_WHY_MAX];
+
+    if (!draft_knows(draft, "password_file") || *redis->password_file == '\0')
+        return;
+    redis->settings.password_file = redis->password_file;
+    int r = secret_read(redis->password_file, rules->source->credentials_directory, &secret, why);
+    if (r == SECRET_E_NO_DIRECTORY && rules->source->check_only)
+        complain_warning(rules->complaints, draft_place(draft, "password_file"), "%s", why);
+    else if (r != 0)
+        refuse(rules, draft, "password_file", why);
+    for (size_t i = 0; i < redis->settings.n_addresses; i++)
+        if (!server_is_local(&redis->settings.addresses[i])) {
+            complain_warning(rules->complaints, draft_place(draft, "password_file"),
+                             "the password is sent in clear to another machine (%s)",
+                             redis->settings.addresses[i].text);
+            break;
+        }
+}
+
+static void check_reconnect(struct rules *rules, const struct draft *draft) {
+    const struct redis_settings *settings = &draft->redis.settings;
+    char min[VALUE_TEXT_MAX];
+
+    if (!draft_knows(draft, "reconnect_min") || !draft_knows(draft, "reconnect_max") ||
+        settings->reconnect_min <= settings->reconnect_max)
+        return;
+    text_format_duration(settings->reconnect_min, min, sizeof(min));
+    complain(
+        rules->complaints,
+        draft_place(draft, draft_given(draft, "reconnect_max") ? "reconnect_max" : "reconnect_min"),
+        "reconnect_max is shorter than reconnect_min (%s); accepted: at least as long", min);
+}
+
+static int apply_to_server(struct rules *rules, struct draft *draft) {
+    draft->redis.settings.name = draft->name;
+    draft->redis.settings.smallest_min_idle = USEC_INFINITY;
+    int r = draft_knows(draft, "url") ? resolve_urls(rules, draft) : 0;
+    if (r < 0)
+        return r;
+    check_password(rules, draft);
+    check_reconnect(rules, draft);
+    return 0;
+}
+
+/* --- recoveries ------------------------------------------------------------------------------- */
+
+static void find_server(struct rules *rules, struct draft *draft) {
+    if (!draft_knows(draft, "redis"))
+        return;
+    draft->recovery.server = draft_find(rules->memory, SECTION_REDIS, draft->recovery.redis);
+    if (!draft->recovery.server)
+        complain(rules->complaints, draft_place(draft, "redis"),
+                 "there is no section [redis %s]; accepted: the NAME of one",
+                 draft->recovery.redis);
+}
+
+static int expand_consumer(struct rules *rules, struct draft *draft) {
+    const struct specifiers specifiers = {
+        .host = rules->host,
+        .name = draft->name,
+        .instance = rules->source->instance ? rules->source->instance : ""};
+    char why[WHY_MAX];
+
+    if (!draft_knows(draft, "consumer"))
+        return 0;
+    int r = consumer_expand(draft->recovery.consumer, &specifiers, rules->memory,
+                            &draft->recovery.settings.consumer, &draft->recovery.consumer, why);
+    if (r > 0)
+        refuse(rules, draft, "consumer", why);
+    return r < 0 ? r : 0;
+}
+
+static int split_command(struct rules *rules, struct draft *draft) {
+    char why[WHY_MAX];
+
+    if (!draft_knows(draft, "handler") || !draft_knows(draft, "command"))
+        return 0;
+    if (*draft->recovery.command == '\0') {
+        refuse(rules, draft, "command", "required by handler = exec; accepted: " COMMAND_ACCEPTED);
+        return 0;
+    }
+    int r =
+        command_split(draft->recovery.command, rules->memory, &draft->recovery.settings.argv, why);
+    if (r > 0)
+        refuse(rules, draft, "command", why);
+    return r < 0 ? r : 0;
+}
+
+static void check_amounts(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+    const struct draft *daemon = draft_first(rules->memory, SECTION_DAEMON);
+
+    if (settings->claim_ahead == VALUE_AUTO)
+        settings->claim_ahead = settings->concurrency;
+    if (draft_knows(draft, "count") && settings->count > COUNT_WARNED)
+        complain_warning(rules->complaints, draft_place(draft, "count"),
+                         "the server may walk %" PRIu64 " entries in one blocking call; "
+                         "recommended: at most %d",
+                         10 * settings->count, COUNT_WARNED);
+    if (draft_knows(draft, "concurrency") && draft_knows(daemon, "max_handlers") &&
+        settings->concurrency > daemon->daemon.max_handlers)
+        complain_warning(rules->complaints, draft_place(draft, "concurrency"),
+                         "more than [daemon] max_handlers (%" PRIu64 "), which limits it",
+                         daemon->daemon.max_handlers);
+}
+
+static int apply_to_recovery(struct rules *rules, struct draft *draft) {
+    draft->recovery.settings.name = draft->name;
+    find_server(rules, draft);
+    int r = expand_consumer(rules, draft);
+    if (r == 0)
+        r = split_command(rules, draft);
+    if (r < 0)
+        return r;
+    check_amounts(rules, draft);
+    return 0;
+}
+
+/* --- recoveries and their servers ---------------------------------------------------------------
+ */
+
+static const struct draft *find_smallest_min_idle(struct rules *rules, const struct draft *server) {
+    const struct draft *smallest = NULL;
+
+    for (const struct draft *draft = recoveries(rules); draft; draft = draft->next)
+        if (draft->recovery.server == server && draft_knows(draft, "min_idle") &&
+            (!smallest || draft->recovery.settings.min_idle < smallest->recovery.settings.min_idle))
+            smallest = draft;
+    return smallest;
+}
+
+static void settle_command_timeout(struct rules *rules, struct draft *draft) {
+    struct redis_settings *settings = &draft->redis.settings;
+    const struct draft *recovery = find_smallest_min_idle(rules, draft);
+    char min_idle[VALUE_TEXT_MAX], most[VALUE_TEXT_MAX];
+
+    if (recovery)
+        settings->smallest_min_idle = recovery->recovery.settings.min_idle;
+    if (!draft_knows(draft, "command_timeout"))
+        return;
+    if (settings->command_timeout == VALUE_AUTO) {
+        usec_t quarter = settings->smallest_min_idle / 4;
+
+        settings->command_timeout =
+            usec_min(quarter - quarter % USEC_PER_MSEC, COMMAND_TIMEOUT_MAX);
+        return;
+    }
+    if (!recovery || settings->command_timeout <= settings->smallest_min_idle / 2)
+        return;
+    text_format_duration(settings->smallest_min_idle, min_idle, sizeof(min_idle));
+    text_format_duration(settings->smallest_min_idle / 2, most, sizeof(most));
+    complain(rules->complaints, draft_place(draft, "command_timeout"),
+             "more than half of min_idle (%s) of [%s]; accepted: at most %s, or auto", min_idle,
+             recovery->title, most);
+}
+
+/* Sections of different names may lead to the same server. */
+static bool is_same_server(const struct draft *a, const struct draft *b) {
+    const struct redis_settings *x = &a->redis.settings, *y = &b->redis.settings;
+
+    if (a == b)
+        return true;
+    for (size_t i = 0; i < x->n_addresses; i++)
+        for (size_t j = 0; j < y->n_addresses; j++)
+            if (x->addresses[i].database == y->addresses[j].database &&
+                strcmp(x->addresses[i].text, y->addresses[j].text) == 0)
+                return true;
+    return false;
+}
+
+static bool is_same_group(const struct draft *a, const struct draft *b) {
+    const struct recovery_draft *x = &a->recovery, *y = &b->recovery;
+
+    if (!draft_knows(a, "stream") || !draft_knows(b, "stream") || !draft_knows(a, "group") ||
+        !draft_knows(b, "group"))
+        return false;
+    return x->server && y->server && strcmp(x->settings.stream, y->settings.stream) == 0 &&
+           strcmp(x->settings.group, y->settings.group) == 0 &&
+           is_same_server(x->server, y->server);
+}
+
+static void check_twins(struct rules *rules, const struct draft *draft) {
+    for (const struct draft *other = recoveries(rules); other; other = other->next) {
+        if (other == draft)
+            return;
+        if (!is_same_group(draft, other))
+            continue;
+        struct place first = draft_place(other, "stream");
+        complain(rules->complaints, draft_place(draft, "stream"),
+                 "the same server, stream and group as [%s] (%s:%u); accepted: one recovery for "
+                 "each group",
+                 other->title, first.file, first.line);
+        return;
+    }
+}
+
+int rules_apply(const struct config_source *source, struct config_memory *memory,
+                struct complaints *complaints) {
+    struct rules rules = {.source = source, .memory = memory, .complaints = complaints};
+    int r = imply_unnamed_server(&rules);
+
+    if (r == 0 && gethostname(rules.host, sizeof(rules.host) - 1) < 0)
+        r = -errno;
+    for (struct draft *draft = servers(&rules); draft; draft = draft->next) {
+        check_required(&rules, draft);
+        if (r == 0)
+            r = apply_to_server(&rules, draft);
+    }
+    for (struct draft *draft = recoveries(&rules); draft; draft = draft->next) {
+        check_required(&rules, draft);
+        if (r == 0)
+            r = apply_to_recovery(&rules, draft);
+    }
+    if (r < 0)
+        return r;
+    for (struct draft *draft = servers(&rules); draft; draft = draft->next)
+        settle_command_timeout(&rules, draft);
+    for (struct draft *draft = recoveries(&rules); draft; draft = draft->next)
+        check_twins(&rules, draft);
+    return 0;
+}
