@@ -126,7 +126,7 @@ int secret_read(const char *password_file, const char *credentials_directory, st
     if (fd < 0 || fstat(fd, &st) < 0)
         return refuse_errno(why, errno);
     if (!S_ISREG(st.st_mode))
-        return refuse(why, "the file is not a regular file");
+        return refuse(why, "not a regular file");
     r = vouched ? 0 : check_rights(&st, why);
     if (r == 0)
         r = take_bytes(fd, ret, why);

@@ -28,6 +28,7 @@ struct reader {
     unsigned line;
     enum line_kind kind; /* of this line */
     enum line_kind last; /* of the last line that was not indented, blank or a comment */
+    bool indented;       /* this line is */
     bool placed;         /* there has been a section header */
     bool astray;         /* the last header was refused: its keys have no place */
     bool refused;        /* any line so far */
@@ -43,7 +44,7 @@ size_t ini_line_max(void) {
 
 static enum line_kind refuse(struct reader *reader, const char *why) {
     reader->refused = true;
-    reader->events->bad(reader->data, reader->line, why);
+    reader->events->bad(reader->data, reader->line, reader->indented, why);
     return LINE_REFUSED;
 }
 
@@ -102,6 +103,7 @@ static const char *find_fault(struct reader *reader, const char *text, size_t si
 /* text: the line without its end and the blanks there. */
 static enum line_kind judge(struct reader *reader, char *text, size_t size) {
     size_t blanks = strspn(text, " \t\v\f\r");
+    reader->indented = blanks > 0;
     bool comment = text[blanks] == ';' || text[blanks] == '#';
 
     if (comment || size == 0)
@@ -109,7 +111,7 @@ static enum line_kind judge(struct reader *reader, char *text, size_t size) {
                                         : LINE_NOTHING;
 
     const char *fault = find_fault(reader, text, size);
-    if (!fault && blanks > 0)
+    if (!fault && reader->indented)
         return judge_indented(reader);
     if (!fault && text[0] == '[')
         return judge_section(reader, text);
@@ -158,7 +160,7 @@ static char *next_line(char *out, int out_size, void *stream) {
     if ((size_t)out_size - 2 < reader->limit)
         reader->limit = (size_t)out_size - 2;
     reader->kind = judge(reader, text, size);
-    if (reader->kind != LINE_NOTHING && !isspace((unsigned char)text[0]))
+    if (reader->kind != LINE_NOTHING && !reader->indented)
         reader->last = reader->kind;
     reader->pending = reader->kind == LINE_KEY || reader->kind == LINE_MORE;
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -22,8 +23,8 @@ struct ini_events {
     void (*key)(void *data, unsigned line, const char *key, const char *value);
     /* An indented line below a key. */
     void (*more)(void *data, unsigned line, const char *value);
-    /* A refused line: a sentence without any of the line's text. */
-    void (*bad)(void *data, unsigned line, const char *why);
+    /* A refused line: a sentence without any of the line's text. more: an indented one. */
+    void (*bad)(void *data, unsigned line, bool more, const char *why);
 };
 
 /* 0 at the end of the file, refused lines or not; a negative errno where it could not be read. */

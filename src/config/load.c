@@ -238,10 +238,16 @@ static void on_more(void *data, unsigned line, const char *text) {
         append_value(loader, line, text);
 }
 
-static void on_bad(void *data, unsigned line, const char *why) {
+static void on_bad(void *data, unsigned line, bool more, const char *why) {
     struct loader *loader = data;
 
+    if (!more)
+        finish_value(loader);
     complain(loader->complaints, (struct place){.file = loader->file, .line = line}, "%s", why);
+    /* A value without one of its lines is not worth another complaint. */
+    if (loader->row)
+        draft_key(loader, loader->row)->bad = true;
+    loader->row = NULL;
 }
 
 int load_file(FILE *file, const char *name, struct config_memory *memory,

@@ -98,8 +98,9 @@ static const struct row recovery_rows[] = {
     {"handler", VALUE_CHOICE, AT(recovery.settings.handler), NULL, 0, 0, 0, handlers,
      "What is done with an entry. exec: a process for each."},
     {"command", VALUE_COMMAND, AT(recovery.command), "", 0, 0, ROW_CONTINUES | ROW_SECRET, NULL,
-     "Absolute program and arguments, split as a shell would split them; nothing is expanded and "
-     "no shell runs. May go on in indented lines, which are joined with one blank."},
+     "Required by handler = exec: absolute program and arguments, split as a shell would split "
+     "them; nothing is expanded and no shell runs. May go on in indented lines, which are joined "
+     "with one blank."},
     {"payload", VALUE_CHOICE, AT(recovery.settings.payload), "json", 0, 0, 0, payloads,
      "What the handler is given: a line of JSON, the entry as Redis sends it, or the bare ID "
      "(then no body is read)."},
