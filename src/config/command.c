@@ -7,6 +7,7 @@
 #include "command.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <popt.h>
 #include <string.h>
 
@@ -82,6 +83,8 @@ int command_split(const char *text, struct config_memory *memory, char *const **
     if (text[0] == '\0')
         return why_bad(why, "must not be empty; accepted: " COMMAND_ACCEPTED);
     r = poptParseArgvString(text, &argc, &argv);
+    if (r == POPT_ERROR_MALLOC)
+        return -ENOMEM;
     if (r != 0 || argc == 0)
         return why_bad(why, "cannot be split into words; accepted: " COMMAND_ACCEPTED);
     r = memory_adopt(memory, argv);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+PRINTF_LIKE(4, 0)
 static int write_line(FILE *out, bool warning, const struct place *place, const char *format,
                       va_list args) {
     if (warning)
@@ -29,6 +30,7 @@ static int write_line(FILE *out, bool warning, const struct place *place, const 
     return fclose(out) == 0 ? 0 : -ENOMEM;
 }
 
+PRINTF_LIKE(4, 0)
 static void say(struct complaints *complaints, bool warning, const struct place *place,
                 const char *format, va_list args) {
     CLEANUP_FREE char *line = NULL;
