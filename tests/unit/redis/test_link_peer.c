@@ -1,0 +1,754 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The link against servers that do what no server should: a scripted peer on the loopback.
+ */
+#include "link_fixture.h"
+#include "peer.h"
+#include "redis/command.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MS USEC_PER_MSEC
+
+struct test {
+    struct link_fixture f;
+    struct peer *peer;
+    const char *answer; /* to what is no greeting; NULL: silence */
+    const char *hello;  /* to HELLO; NULL: as a server would */
+    const char *auth;   /* to AUTH */
+    bool cut_after;     /* hang up behind the answer */
+    struct timer *drip;
+    const char *drip_text;
+    size_t dripped;
+    usec_t drip_every;
+    char seen[512]; /* first words of all requests */
+    char password[64];
+    int answers, unknown, errors, ok;
+    int refused_in_callback;
+};
+
+static struct test t;
+
+static void requested(void *data, struct peer *peer, const redisReply *request, const char *word) {
+    (void)data;
+    size_t n = strlen(t.seen);
+    (void)snprintf(t.seen + n, sizeof(t.seen) - n, "%s ", word);
+    if (strcmp(word, "AUTH") == 0)
+        (void)snprintf(t.password, sizeof(t.password), "%s",
+                       request->element[request->elements - 1]->str);
+    if (strcmp(word, "HELLO") == 0 && t.hello)
+        peer_say(peer, t.hello);
+    else if (strcmp(word, "AUTH") == 0 && t.auth)
+        peer_say(peer, t.auth);
+    else if (!peer_greet(peer, word) && t.answer) {
+        peer_say(peer, t.answer);
+        if (t.cut_after)
+            peer_hang_up(peer);
+    }
+}
+
+static void requested_silent(void *data, struct peer *peer, const redisReply *request,
+                             const char *word) {
+    (void)data;
+    (void)peer;
+    (void)request;
+    (void)word;
+}
+
+static void use_peer(const struct peer_script *script) {
+    t.peer = peer_new(t.f.loop, script);
+    fixture_tcp(&t.f, peer_port(t.peer));
+}
+
+static const struct peer_script scripted = {.requested = requested};
+
+static int setup(void **state) {
+    (void)state;
+    t = (struct test){0};
+    fixture_init(&t.f);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    fixture_done_link(&t.f);
+    peer_free(t.peer);
+    timer_free(t.drip);
+    fixture_done(&t.f);
+    return 0;
+}
+
+static void on_time(void *data, const struct answer *answer, uint64_t unix_usec) {
+    (void)data;
+    (void)unix_usec;
+    assert_true(answer->answered >= answer->sent);
+    switch (answer->kind) {
+    case ANSWER_OK:
+        t.ok++;
+        break;
+    case ANSWER_ERROR:
+        t.errors++;
+        break;
+    case ANSWER_UNKNOWN:
+        t.unknown++;
+        assert_false(link_is_up(t.f.link));
+        if (command_time(t.f.link, on_time, NULL) == LINK_E_DOWN)
+            t.refused_in_callback++;
+        break;
+    }
+    t.answers++;
+    fixture_poke(&t.f);
+}
+
+static void ask(int times) {
+    while (times-- > 0)
+        assert_int_equal(command_time(t.f.link, on_time, NULL), 0);
+}
+
+/* --- before it is up ------------------------------------------------------------------------- */
+
+static uint16_t dead_port(void) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    fixture_tcp(&t.f, dead_port());
+    fixture_start(&t.f);
+    assert_int_equal(command_time(t.f.link, on_time, NULL), LINK_E_DOWN);
+    fixture_wait(&t.f, &t.f.failures, 3);
+    assert_string_equal(link_trouble(t.f.link), "Connection refused");
+    assert_false(link_trouble_is_error(t.f.link));
+    assert_int_equal(report_stub.downs, 1);
+    assert_int_equal(t.f.downs, 0);
+    assert_true(link_deadline(t.f.link) < USEC_INFINITY);
+    assert_memory_equal(report_stub.moves,
+                        "down>resolving resolving>connecting connecting>closing closing>down", 67);
+}
+
+static void test_no_such_socket(void **state) {
+    (void)state;
+    fixture_unix(&t.f, "/nonexistent/redis.sock");
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_string_equal(link_trouble(t.f.link), "No such file or directory");
+    assert_int_equal(report_stub.downs, 1);
+}
+
+/* A listener whose queue is full takes no further connection and refuses none. */
+static void test_timeout_in_connect(void **state) {
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fillers[4];
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    for (size_t i = 0; i < 4; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)!connect(fillers[i], (struct sockaddr *)&address, sizeof(address));
+    }
+
+    fixture_tcp(&t.f, ntohs(address.sin_port));
+    t.f.settings.connect_timeout = 60 * MS;
+    fixture_start(&t.f);
+    assert_int_equal(link_state(t.f.link), LINK_CONNECTING);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_string_equal(link_trouble(t.f.link), "no connection and greeting within 60ms");
+    assert_null(strstr(report_stub.moves, "greeting"));
+    assert_int_equal(report_stub.downs, 1);
+    for (size_t i = 0; i < 4; i++)
+        (void)close(fillers[i]);
+    (void)close(listener);
+}
+
+static void test_timeout_in_greeting(void **state) {
+    (void)state;
+    const struct peer_script silent = {.requested = requested_silent};
+    use_peer(&silent);
+    t.f.settings.connect_timeout = 60 * MS;
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_string_equal(link_trouble(t.f.link), "no connection and greeting within 60ms");
+    assert_non_null(strstr(report_stub.moves, "connecting>greeting greeting>closing closing>down"));
+    assert_int_equal(t.f.ups, 0);
+}
+
+static void hang_up_at_once(void *data, struct peer *peer) {
+    (void)data;
+    peer_hang_up(peer);
+}
+
+static void test_closed_at_once(void **state) {
+    (void)state;
+    const struct peer_script closing = {.accepted = hang_up_at_once, .requested = requested};
+    use_peer(&closing);
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 3);
+    assert_true(strlen(link_trouble(t.f.link)) > 0);
+    assert_int_equal(t.f.ups, 0);
+    assert_int_equal(report_stub.downs, 1);
+}
+
+static void drip(void *data) {
+    (void)data;
+    if (t.drip_text[t.dripped] == '\0')
+        return;
+    peer_send(t.peer, &t.drip_text[t.dripped++], 1);
+    timer_arm(t.drip, t.drip_every);
+}
+
+static void start_to_drip(const char *text, usec_t every) {
+    if (!t.drip)
+        assert_int_equal(timer_new(t.f.loop, drip, NULL, &t.drip), 0);
+    t.drip_text = text;
+    t.dripped = 0;
+    t.drip_every = every;
+    timer_arm(t.drip, every);
+}
+
+static void dripping_accepted(void *data, struct peer *peer) {
+    (void)data;
+    (void)peer;
+    start_to_drip("*2\r\n$6\r\nserver\r\n$5\r\nredis\r\n+OK\r\n", 1 * MS);
+}
+
+static void test_a_greeting_byte_by_byte(void **state) {
+    (void)state;
+    const struct peer_script dripping = {.accepted = dripping_accepted,
+                                         .requested = requested_silent};
+    use_peer(&dripping);
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_string_equal(report_stub.brand, "redis");
+}
+
+static void test_a_greeting_too_slow(void **state) {
+    (void)state;
+    const struct peer_script dripping = {.accepted = dripping_accepted,
+                                         .requested = requested_silent};
+    use_peer(&dripping);
+    t.f.settings.connect_timeout = 20 * MS;
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_int_equal(t.f.ups, 0);
+}
+
+static void too_many_clients(void *data, struct peer *peer) {
+    (void)data;
+    peer_say(peer, "-ERR max number of clients reached\r\n");
+    peer_hang_up(peer);
+}
+
+static void test_too_many_clients(void **state) {
+    (void)state;
+    const struct peer_script full = {.accepted = too_many_clients, .requested = requested};
+    use_peer(&full);
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_string_equal(report_stub.reason, "too many clients on the server");
+    assert_false(link_trouble_is_error(t.f.link));
+}
+
+static void test_garbage_as_greeting(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    t.hello = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_string_equal(link_trouble(t.f.link), "protocol error");
+}
+
+static void test_hello_of_an_unknown_shape(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    t.hello = ":5\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_string_equal(link_trouble(t.f.link), "unexpected reply to HELLO");
+}
+
+static void test_hello_is_optional(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    t.hello = "-ERR unknown command `HELLO`\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_string_equal(report_stub.version, "");
+    assert_string_equal(t.seen, "HELLO CLIENT ");
+}
+
+static void test_database_is_selected(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    t.f.addresses[0].database = 7;
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_string_equal(t.seen, "HELLO SELECT CLIENT ");
+}
+
+static void test_versions_with_faults_are_reported_once(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    t.hello = "*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.0.3\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_int_equal(report_stub.faults, 2);
+    assert_string_equal(report_stub.version, "7.0.3");
+    peer_hang_up(t.peer);
+    fixture_wait(&t.f, &t.f.ups, 2);
+    assert_int_equal(report_stub.faults, 2);
+}
+
+/* --- passwords ------------------------------------------------------------------------------- */
+
+static char password_path[64];
+
+static void write_password(const char *text) {
+    if (!password_path[0]) {
+        (void)snprintf(password_path, sizeof(password_path), "/tmp/link-test-XXXXXX");
+        int fd = mkstemp(password_path);
+        assert_true(fd >= 0);
+        (void)close(fd);
+    }
+    FILE *file = fopen(password_path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int teardown_password(void **state) {
+    (void)unlink(password_path);
+    password_path[0] = '\0';
+    return teardown(state);
+}
+
+static void assert_no_secret(const char *secret) {
+    assert_null(strstr(link_trouble(t.f.link), secret));
+    assert_null(strstr(report_stub.reason, secret));
+    assert_null(strstr(report_stub.word, secret));
+    assert_null(strstr(report_stub.moves, secret));
+}
+
+static void test_an_echoed_password_is_shown_nowhere(void **state) {
+    (void)state;
+    static const char *const answers[] = {
+        "-ERR invalid password 'HUNTER2'\r\n",
+        "-HUNTER2 is no good\r\n",
+        "-HUNTER2\r\n",
+        "-WRONGPASS HUNTER2\r\n",
+        "$7\r\nHUNTER2\r\n",
+        "+OK HUNTER2\r\n-ERR HUNTER2\r\n-ERR HUNTER2\r\n-HUNTER2 again\r\n",
+        "HUNTER2\r\n",
+    };
+    write_password("HUNTER2\n");
+    use_peer(&scripted);
+    t.f.settings.password_file = password_path;
+    t.auth = answers[0];
+    fixture_start(&t.f);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        t.auth = answers[i];
+        fixture_wait(&t.f, &t.f.ends, t.f.ends + 1);
+        fixture_wait(&t.f, &t.f.ends, t.f.ends + 1);
+        assert_string_equal(t.password, "HUNTER2");
+        assert_no_secret("HUNTER2");
+    }
+}
+
+static void test_refused_password(void **state) {
+    (void)state;
+    write_password("one");
+    use_peer(&scripted);
+    t.f.settings.password_file = password_path;
+    t.f.settings.username = "worker";
+    t.auth = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_string_equal(link_trouble(t.f.link), "WRONGPASS");
+    assert_true(link_trouble_is_error(t.f.link));
+    assert_string_equal(report_stub.word, "WRONGPASS");
+    assert_int_equal(report_stub.downs, 1);
+
+    write_password("two\n");
+    t.auth = NULL;
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_string_equal(t.password, "two");
+    assert_string_equal(link_trouble(t.f.link), "");
+    assert_false(link_trouble_is_error(t.f.link));
+}
+
+static void test_unreadable_password_file(void **state) {
+    (void)state;
+    write_password("one");
+    assert_int_equal(unlink(password_path), 0);
+    use_peer(&scripted);
+    t.f.settings.password_file = password_path;
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_true(link_trouble_is_error(t.f.link));
+    assert_memory_equal(link_trouble(t.f.link), "password_file: ", 15);
+    assert_string_equal(t.seen, "");
+}
+
+/* --- while it is up -------------------------------------------------------------------------- */
+
+static void bring_up(void) {
+    use_peer(&scripted);
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+}
+
+static void test_all_outstanding_are_unknown_exactly_once(void **state) {
+    (void)state;
+    bring_up();
+    ask(50);
+    fixture_run_for(&t.f, 5 * MS);
+    assert_int_equal(t.answers, 0);
+    peer_hang_up(t.peer);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_int_equal(t.unknown, 50);
+    assert_int_equal(t.refused_in_callback, 50);
+    assert_string_equal(t.f.news, "ud");
+    fixture_wait(&t.f, &t.f.ups, 2);
+    assert_int_equal(t.answers, 50);
+}
+
+static void test_nothing_is_sent_from_an_unknown_answer_when_freed(void **state) {
+    (void)state;
+    bring_up();
+    ask(3);
+    link_unlisten(t.f.link, &t.f.listener);
+    t.f.link = link_free(t.f.link);
+    assert_int_equal(t.unknown, 3);
+    assert_int_equal(t.refused_in_callback, 3);
+}
+
+static void test_freed_in_every_state(void **state) {
+    (void)state;
+    const struct peer_script silent = {.requested = requested_silent};
+    use_peer(&silent);
+    assert_int_equal(link_new(t.f.loop, &t.f.settings, &t.f.link), 0);
+    t.f.link = link_free(t.f.link); /* down, not started */
+
+    fixture_start(&t.f);
+    assert_int_equal(link_state(t.f.link), LINK_CONNECTING);
+    link_unlisten(t.f.link, &t.f.listener);
+    t.f.link = link_free(t.f.link);
+
+    fixture_start(&t.f);
+    fixture_run_for(&t.f, 10 * MS);
+    assert_int_equal(link_state(t.f.link), LINK_GREETING);
+    link_drop(t.f.link, "for the test", NULL);
+    assert_int_equal(link_state(t.f.link), LINK_CLOSING);
+    link_unlisten(t.f.link, &t.f.listener);
+    t.f.link = link_free(t.f.link);
+
+    fixture_start(&t.f);
+    fixture_run_for(&t.f, 10 * MS);
+    link_unlisten(t.f.link, &t.f.listener);
+    t.f.link = link_free(t.f.link); /* greeting */
+
+    t.f.addresses[0].port = dead_port();
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_int_equal(link_state(t.f.link), LINK_DOWN);
+    link_unlisten(t.f.link, &t.f.listener);
+    t.f.link = link_free(t.f.link); /* waiting to reconnect */
+}
+
+static void test_command_timeout(void **state) {
+    (void)state;
+    t.f.settings.command_timeout = 60 * MS;
+    bring_up();
+    assert_true(link_deadline(t.f.link) == USEC_INFINITY);
+    fixture_run_for(&t.f, 150 * MS);
+    assert_int_equal(t.f.downs, 0); /* nothing outstanding, nothing to wait for */
+    usec_t began = clock_monotonic();
+    ask(2);
+    assert_in_range(link_deadline(t.f.link), began, began + 10 * USEC_PER_SEC);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_true(clock_monotonic() - began >= 60 * MS);
+    assert_int_equal(t.unknown, 2);
+    assert_string_equal(report_stub.reason, "no answer for 60ms");
+}
+
+/* What goes out later says nothing about the answer that is missing. */
+static void keep_asking(void *data) {
+    (void)data;
+    if (link_is_up(t.f.link))
+        ask(1);
+    timer_arm(t.drip, 10 * MS);
+}
+
+static void test_command_timeout_in_spite_of_more_commands(void **state) {
+    (void)state;
+    t.f.settings.command_timeout = 60 * MS;
+    bring_up();
+    assert_int_equal(timer_new(t.f.loop, keep_asking, NULL, &t.drip), 0);
+    usec_t began = clock_monotonic();
+    timer_arm(t.drip, 0);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_true(clock_monotonic() - began < 2 * USEC_PER_SEC);
+}
+
+static void test_a_slow_answer_is_progress(void **state) {
+    (void)state;
+    t.f.settings.command_timeout = 40 * MS;
+    bring_up();
+    ask(1);
+    start_to_drip("*2\r\n$10\r\n1700000000\r\n$6\r\n000005\r\n", 3 * MS);
+    fixture_wait(&t.f, &t.answers, 1);
+    assert_string_equal(link_trouble(t.f.link), "");
+    assert_int_equal(t.ok, 1);
+    assert_int_equal(t.f.downs, 0);
+}
+
+static void test_stopped_in_mid_reply(void **state) {
+    (void)state;
+    bring_up();
+    t.answer = "*2\r\n$10\r\n17000";
+    t.cut_after = true;
+    ask(2);
+    fixture_wait(&t.f, &t.answers, 2);
+    assert_int_equal(t.unknown, 2);
+}
+
+static void test_garbage_as_an_answer(void **state) {
+    (void)state;
+    bring_up();
+    t.answer = "\x16\x03\x01garbage\r\n";
+    ask(2);
+    fixture_wait(&t.f, &t.answers, 2);
+    assert_int_equal(t.unknown, 2);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_string_equal(report_stub.reason, "protocol error");
+}
+
+static void test_malformed_reply_drops_the_link(void **state) {
+    (void)state;
+    bring_up();
+    /* The second answer is fine, but may belong to who knows what. */
+    t.answer = ":1\r\n*2\r\n$1\r\n1\r\n$1\r\n1\r\n*2\r\n$1\r\n1\r\n$1\r\n1\r\n";
+    ask(3);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_int_equal(t.unknown, 3);
+    assert_int_equal(t.ok, 0);
+    assert_int_equal(t.refused_in_callback, 3);
+    assert_string_equal(report_stub.reason, "unexpected reply to TIME");
+}
+
+static void test_answers_that_nobody_asked_for(void **state) {
+    (void)state;
+    static const char *const texts[] = {"+OK\r\n", "+OK\r\n+OK\r\n:1\r\n*0\r\n$-1\r\n",
+                                        "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n",
+                                        "-ERR whatever\r\n"};
+    bring_up();
+    for (int i = 0; i < 4; i++) {
+        peer_say(t.peer, texts[i]);
+        fixture_wait(&t.f, &t.f.ups, i + 2);
+        assert_int_equal(t.f.downs, i + 1);
+    }
+}
+
+static void test_more_answers_than_questions(void **state) {
+    (void)state;
+    bring_up();
+    t.answer = "*2\r\n$1\r\n1\r\n$1\r\n1\r\n+OK\r\n+OK\r\n";
+    ask(1);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_int_equal(t.ok, 1);
+    assert_string_equal(report_stub.reason, "an answer to nothing that was asked");
+}
+
+static void test_errors_that_drop_the_link(void **state) {
+    (void)state;
+    bring_up();
+    t.answer = "-READONLY You can't write against a read only replica.\r\n";
+    ask(1);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_int_equal(t.errors, 1);
+    assert_string_equal(report_stub.word, "READONLY");
+    fixture_wait(&t.f, &t.f.ups, 2);
+    t.answer = "-NOAUTH Authentication required.\r\n";
+    ask(1);
+    fixture_wait(&t.f, &t.f.downs, 2);
+    assert_int_equal(t.errors, 2);
+    assert_int_equal(report_stub.downs, 2);
+    assert_true(link_trouble_is_error(t.f.link));
+    fixture_wait(&t.f, &t.f.ups, 3);
+    t.answer = "-NOPERM this user has no permissions\r\n";
+    ask(1);
+    fixture_wait(&t.f, &t.errors, 3);
+    fixture_run_for(&t.f, 5 * MS);
+    assert_true(link_is_up(t.f.link));
+}
+
+static void test_drop_by_hand(void **state) {
+    (void)state;
+    bring_up();
+    ask(2);
+    link_drop(t.f.link, "for the test", NULL);
+    assert_int_equal(link_state(t.f.link), LINK_CLOSING);
+    assert_int_equal(command_time(t.f.link, on_time, NULL), LINK_E_DOWN);
+    link_drop(t.f.link, "again", NULL);
+    fixture_wait(&t.f, &t.f.downs, 1);
+    assert_int_equal(t.unknown, 2);
+    assert_string_equal(link_trouble(t.f.link), "for the test");
+    link_drop(t.f.link, "while down", NULL);
+    fixture_wait(&t.f, &t.f.ups, 2);
+    assert_int_equal(t.f.downs, 1);
+}
+
+/* --- several addresses, waiting -------------------------------------------------------------- */
+
+static void test_the_first_address_is_dead(void **state) {
+    (void)state;
+    fixture_tcp(&t.f, dead_port());
+    use_peer(&scripted);
+    t.f.addresses[1].text = "second";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_int_equal(t.f.failures, 0);
+    assert_string_equal(link_address(t.f.link), "second");
+    assert_int_equal(report_stub.downs, 1);
+
+    t.peer = peer_free(t.peer);
+    fixture_wait(&t.f, &t.f.failures, 2);
+    assert_int_equal(report_stub.downs, 2);
+    assert_string_equal(t.f.news, "udff");
+}
+
+static void test_a_replica_among_several_is_passed_over(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    fixture_tcp(&t.f, dead_port());
+    t.hello = "*2\r\n$4\r\nrole\r\n$7\r\nreplica\r\n";
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_int_equal(t.f.ups, 0);
+}
+
+static void test_a_lone_replica_is_taken(void **state) {
+    (void)state;
+    t.hello = "*2\r\n$4\r\nrole\r\n$7\r\nreplica\r\n";
+    bring_up();
+}
+
+static void test_holding_shortens_the_wait(void **state) {
+    (void)state;
+    fixture_tcp(&t.f, dead_port());
+    t.f.settings.reconnect_min = t.f.settings.reconnect_max = 600 * USEC_PER_SEC;
+    t.f.settings.smallest_min_idle = 40 * MS;
+    fixture_start(&t.f);
+    fixture_wait(&t.f, &t.f.failures, 1);
+    assert_true(link_deadline(t.f.link) > clock_monotonic() + 100 * USEC_PER_SEC);
+    link_hold(t.f.link);
+    assert_true(link_deadline(t.f.link) <= clock_monotonic() + 10 * MS);
+    fixture_wait(&t.f, &t.f.failures, 4);
+    link_unhold(t.f.link);
+    fixture_wait(&t.f, &t.f.failures, 5);
+    assert_true(link_deadline(t.f.link) > clock_monotonic() + 100 * USEC_PER_SEC);
+}
+
+static void drop_again(void *data) {
+    (void)data;
+    link_drop(t.f.link, "over and over", NULL);
+}
+
+static void test_a_link_that_does_not_last_is_called_less_often(void **state) {
+    (void)state;
+    struct link_listener dropper = {.up = drop_again, .down = drop_again};
+    use_peer(&scripted);
+    t.f.settings.reconnect_min = 4 * MS;
+    t.f.settings.reconnect_max = 10 * USEC_PER_SEC;
+    fixture_start(&t.f);
+    link_listen(t.f.link, &dropper);
+    fixture_wait(&t.f, &t.f.downs, 5);
+    assert_true(link_deadline(t.f.link) >= clock_monotonic() + 30 * MS);
+    link_unlisten(t.f.link, &dropper);
+}
+
+static struct link_listener leaving[3];
+
+static void leave(void *data) {
+    (void)data;
+    t.answers++;
+    for (int i = 0; i < 3; i++)
+        if (leaving[i].up) {
+            link_unlisten(t.f.link, &leaving[i]);
+            leaving[i].up = NULL;
+        }
+}
+
+static void nothing(void *data) {
+    (void)data;
+}
+
+static void test_listeners_may_leave_while_they_are_told(void **state) {
+    (void)state;
+    use_peer(&scripted);
+    fixture_start(&t.f);
+    for (int i = 0; i < 3; i++) {
+        leaving[i] = (struct link_listener){.up = leave, .down = nothing};
+        link_listen(t.f.link, &leaving[i]);
+    }
+    fixture_wait(&t.f, &t.f.ups, 1);
+    assert_int_equal(t.answers, 1);
+}
+
+#define LINK_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define PASSWORD_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown_password)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        LINK_TEST(test_refused),
+        LINK_TEST(test_no_such_socket),
+        LINK_TEST(test_timeout_in_connect),
+        LINK_TEST(test_timeout_in_greeting),
+        LINK_TEST(test_closed_at_once),
+        LINK_TEST(test_a_greeting_byte_by_byte),
+        LINK_TEST(test_a_greeting_too_slow),
+        LINK_TEST(test_too_many_clients),
+        LINK_TEST(test_garbage_as_greeting),
+        LINK_TEST(test_hello_of_an_unknown_shape),
+        LINK_TEST(test_hello_is_optional),
+        LINK_TEST(test_database_is_selected),
+        LINK_TEST(test_versions_with_faults_are_reported_once),
+        PASSWORD_TEST(test_an_echoed_password_is_shown_nowhere),
+        PASSWORD_TEST(test_refused_password),
+        PASSWORD_TEST(test_unreadable_password_file),
+        LINK_TEST(test_all_outstanding_are_unknown_exactly_once),
+        LINK_TEST(test_nothing_is_sent_from_an_unknown_answer_when_freed),
+        LINK_TEST(test_freed_in_every_state),
+        LINK_TEST(test_command_timeout),
+        LINK_TEST(test_command_timeout_in_spite_of_more_commands),
+        LINK_TEST(test_a_slow_answer_is_progress),
+        LINK_TEST(test_stopped_in_mid_reply),
+        LINK_TEST(test_garbage_as_an_answer),
+        LINK_TEST(test_malformed_reply_drops_the_link),
+        LINK_TEST(test_answers_that_nobody_asked_for),
+        LINK_TEST(test_more_answers_than_questions),
+        LINK_TEST(test_errors_that_drop_the_link),
+        LINK_TEST(test_drop_by_hand),
+        LINK_TEST(test_the_first_address_is_dead),
+        LINK_TEST(test_a_replica_among_several_is_passed_over),
+        LINK_TEST(test_a_lone_replica_is_taken),
+        LINK_TEST(test_holding_shortens_the_wait),
+        LINK_TEST(test_a_link_that_does_not_last_is_called_less_often),
+        LINK_TEST(test_listeners_may_leave_while_they_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
