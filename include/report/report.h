@@ -105,6 +105,7 @@ struct report_pass {
     uint64_t acked;
     uint64_t ack_none;
     usec_t duration;
+    bool in_trouble; /* a try that failed: debug, as the trouble has been reported */
 };
 /* info where something was claimed or deleted, else debug. Also says what was held back. */
 void report_pass_(struct report_place place, struct report_subject *subject,

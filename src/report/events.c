@@ -87,7 +87,7 @@ static const struct event_row rows[_EVENT_MAX] = {
             FIELDS_SUBJECT | B(ENTRY_ID) | B(ENTRIES) | B(ENTRIES_ACKED)),
     ROW(RENEWED, "renewed", DEBUG, "fe3c927c4b2d49739279db27436c41a8",
         FIELDS_SUBJECT | B(ENTRIES)),
-    ROW(RELEASED, "released", INFO, "8baee2319c6249c2b106eef3dfcd6d0e",
+    ROW(RELEASED, "released", DEBUG, "8baee2319c6249c2b106eef3dfcd6d0e",
         FIELDS_SUBJECT | B(ENTRIES)),
     LIMITED(HANDLER_OUTPUT, "handler-output", INFO, "7c34e4eda71c46feb22269409274a75e",
             LIMIT_OUTPUT, "what handlers wrote", FIELDS_SUBJECT | B(ENTRY_ID) | B(HANDLER_OUTPUT)),

@@ -103,16 +103,16 @@ static void put_pass_numbers(struct record *record, const struct report_pass *pa
 
 void report_pass_(struct report_place place, struct report_subject *subject,
                   const struct report_pass *pass) {
-    bool empty = pass->claimed == 0 && pass->deleted == 0;
+    bool nothing = pass->claimed == 0 && pass->deleted == 0;
     struct record record;
 
     subject->counters.passes++;
     subject_tell_held_back(subject, place);
-    if (!subject_begin(subject, &record, empty ? EVENT_PASS_EMPTY : EVENT_PASS, place))
+    if (!subject_begin(subject, &record, nothing || pass->in_trouble ? EVENT_PASS_EMPTY : EVENT_PASS, place))
         return;
     record_say(&record, "pass done in %s", wording_duration(pass->duration).text);
     put_pass_numbers(&record, pass);
-    if (empty)
+    if (nothing)
         record_say(&record, ", nothing to claim");
     record_number(&record, FIELD_PASS_PAGES, pass->pages);
     record_number(&record, FIELD_PASS_USEC, pass->duration);
