@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The counters of what was just claimed: one XPENDING a page, filtered by our consumer, off the
+ * critical path. JUSTID neither raises nor returns them.
+ *
+ * The answer is paged: entries under our name that we never heard of (a claim whose answer was
+ * lost) lie between those that were asked for.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+
+/* A counter that XNACK FATAL has set: poison, never raised, never handed out. */
+#define DELIVERIES_FATAL ((uint64_t)INT64_MAX)
+
+static void counted_one(struct recovery *r, const struct pending_entry *entry) {
+    struct held *held = ledger_find(&r->ledger, entry->id);
+
+    if (!held || held->state != HELD_COUNTING)
+        return;
+    held->deliveries = entry->deliveries;
+    held->counted = true;
+    if (entry->deliveries >= DELIVERIES_FATAL) {
+        report_exhausted(r->subject, held->id, held->deliveries, "marked as fatal");
+        settle(r, held, SETTLED_EXHAUSTED);
+        return;
+    }
+    held_enter(&r->ledger, held, HELD_READY);
+}
+
+/* What was asked for and not in the answer: nobody knows why, so it is asked for by itself. */
+static void uncounted(struct recovery *r, const struct batch *batch, bool again) {
+    for (size_t i = 0; i < batch->n; i++) {
+        struct held *held = ledger_find(&r->ledger, batch->ids[i]);
+
+        if (!held || held->state != HELD_COUNTING)
+            continue;
+        if (again)
+            held_enter(&r->ledger, held, HELD_CLAIMED);
+        else
+            ask_about(r, held);
+    }
+}
+
+static int count_send(struct recovery *r, struct batch *batch, struct entry_id first,
+                      bool after_first);
+
+static void count_reply(void *data, const struct answer *answer,
+                        const struct pending_entry *entries, size_t n) {
+    struct batch *batch = data;
+    struct recovery *r = batch->recovery;
+    struct entry_id last = batch->ids[batch->n - 1];
+    bool ok = recovery_answered(r, ORDER_XPENDING, answer);
+
+    for (size_t i = 0; ok && i < n; i++)
+        counted_one(r, &entries[i]);
+    if (ok && n >= batch->n && entry_id_compare(entries[n - 1].id, last) < 0 &&
+        count_send(r, batch, entries[n - 1].id, true))
+        return;
+    uncounted(r, batch, !ok);
+    free(batch);
+}
+
+static int count_send(struct recovery *r, struct batch *batch, struct entry_id first,
+                      bool after_first) {
+    const struct pending_range range = {
+        .first = first,
+        .last = batch->ids[batch->n - 1],
+        .after_first = after_first,
+        .count = batch->n,
+        .only_ours = true,
+    };
+    return recovery_sent(
+        r, command_xpending_range(r->parts.link, &r->ref, &range, count_reply, batch));
+}
+
+static int compare_ids(const void *a, const void *b) {
+    return entry_id_compare(*(const struct entry_id *)a, *(const struct entry_id *)b);
+}
+
+void count_pump(struct recovery *r) {
+    while (ledger_first(&r->ledger, HELD_CLAIMED) && !trouble_blocks(r, ORDER_XPENDING)) {
+        struct batch *batch = batch_new(r);
+
+        if (!batch)
+            return;
+        LEDGER_FOREACH(&r->ledger, HELD_CLAIMED, held) {
+            if (batch->n == BATCH_MAX)
+                break;
+            batch->ids[batch->n++] = held->id;
+            held_enter(&r->ledger, held, HELD_COUNTING);
+        }
+        qsort(batch->ids, batch->n, sizeof(batch->ids[0]), compare_ids);
+        if (!count_send(r, batch, batch->ids[0], false)) {
+            uncounted(r, batch, true);
+            free(batch);
+            return;
+        }
+    }
+}

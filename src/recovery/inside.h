@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inside of a recovery, shared by the files of this room. Each file is one step of an
+ * entry's way: scan.c, count.c, attempt.c, ack.c, settle.c; ask.c where something is not known,
+ * keep.c for what is held meanwhile; trouble.c for what goes wrong. recovery.c is the timer, the
+ * state and the pump that calls them.
+ */
+#pragma once
+
+#include "away.h"
+#include "handler/handler.h"
+#include "ledger.h"
+#include "memory.h"
+#include "recovery/recovery.h"
+#include "redis/command.h"
+#include "trouble.h"
+
+/* IDs in one XCLAIM, XACK or question. */
+#define BATCH_MAX 200
+#define CURSOR_MAX 64
+
+struct scan {
+    bool active;
+    bool gate_due;           /* XPENDING first: is anything pending at all? */
+    bool out;                /* a command of the scan is unanswered */
+    char cursor[CURSOR_MAX]; /* verbatim, of the last answer */
+    struct pass *pass;
+};
+
+/* The server's clock against ours, once a pass. */
+struct time_guard {
+    bool refused; /* the ACL does not allow TIME */
+    bool known;
+    uint64_t server; /* unix microseconds at the last look */
+    usec_t sent;     /* our clock around it */
+    usec_t answered;
+    usec_t stepped_until; /* a step was seen: idle times prove nothing until then */
+};
+
+struct recovery {
+    const struct recovery_settings *settings;
+    struct recovery_parts parts;
+    struct recovery_owner owner;
+    struct group_ref ref;
+    enum recovery_mode mode;
+    enum recovery_state state;
+    bool started;
+    bool scanned; /* a scan has begun */
+    bool cut_short;
+    struct trouble trouble;
+    bool retrying; /* the timer has fired: what was refused may be tried once more */
+    struct report_subject *subject;
+    struct handler *handler;
+    struct link_listener listener;
+    struct slots_waiter slots_waiter;
+    struct timer *timer;   /* the next scan, or the next try */
+    struct timer *keeper;  /* renewals, while something is held */
+    struct deferred *pump; /* everything that is sent, once a turn of the loop */
+    struct deferred *news; /* calls the owner */
+    struct ledger ledger;
+    struct memory memory;
+    struct scan scan;
+    struct away away;
+    bool probe_out;
+    struct time_guard time_guard;
+    size_t outstanding;     /* commands whose callback has not come */
+    uint64_t expected_body; /* bytes: what the largest body lately suggests for the next */
+    struct report_pass last_pass;
+    struct report_pass total;
+    usec_t last_pass_at;
+    uint64_t passes;
+    uint64_t pending;
+};
+
+/* The entries that one command names; freed by its callback. */
+struct batch {
+    struct recovery *recovery;
+    size_t n;
+    struct entry_id ids[BATCH_MAX];
+    bool repeated; /* XACK: sent before */
+    bool release;  /* XCLAIM: given back */
+    bool as_scan;  /* XCLAIM: with min_idle itself, as anybody may */
+};
+
+/* recovery.c */
+void recovery_wake(struct recovery *r);
+void recovery_changed(struct recovery *r);
+void recovery_enter(struct recovery *r, enum recovery_state state);
+/* How many more entries may be claimed now. */
+size_t recovery_room(const struct recovery *r);
+size_t recovery_window(const struct recovery *r);
+/* Takes the result of a command_ function: true if it was sent. */
+bool recovery_sent(struct recovery *r, int result);
+/* First thing in each callback: what the answer says of the server. True if it is ANSWER_OK. */
+bool recovery_answered(struct recovery *r, enum order order, const struct answer *answer);
+bool recovery_may_start(const struct recovery *r);
+struct batch *batch_new(struct recovery *r);
+
+/* scan.c */
+void scan_begin(struct recovery *r);
+void scan_pump(struct recovery *r);
+void scan_abort(struct recovery *r);
+
+/* probe.c */
+void probe_pump(struct recovery *r);
+
+/* time_guard.c */
+void time_guard_ask(struct recovery *r);
+bool time_guard_stepped(const struct recovery *r, usec_t now);
+
+/* count.c */
+void count_pump(struct recovery *r);
+
+/* attempt.c */
+void attempt_pump(struct recovery *r);
+void attempt_ended(void *data, void *token, enum outcome outcome, const char *reason,
+                   usec_t duration);
+
+/* ack.c */
+void ack_pump(struct recovery *r);
+
+/* ask.c */
+void ask_pump(struct recovery *r);
+/* Something about its claim is not known: nothing is done with it until it was asked for. */
+void ask_about(struct recovery *r, struct held *held);
+void ask_about_all(struct recovery *r);
+
+/* keep.c */
+void keep_tick(struct recovery *r);
+void release_pump(struct recovery *r);
+/* Gives back all that has not been started. */
+void release_all(struct recovery *r);
+
+/* settle.c */
+void settle(struct recovery *r, struct held *held, enum settled how);
+/* The group is gone: what is held names nothing any more. */
+void settle_all_void(struct recovery *r);
+/* The scan and every entry of the pass are done with: reports it. */
+void settle_pass_close(struct recovery *r, struct pass *pass);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is held is kept: claims are renewed long before they run out, in batches; and what will
+ * not be started is given back, so that others can have it at once.
+ *
+ * Both are fenced XCLAIMs that never take anything back from somebody else. An entry has at most
+ * one unanswered XCLAIM: two would refuse each other.
+ */
+#include "inside.h"
+
+#include <stdlib.h>
+
+/* --- renewals ----------------------------------------------------------------------------------
+ */
+
+static void renewed(struct recovery *r, struct held *held, const struct answer *answer,
+                    bool as_scan) {
+    if (as_scan || answer->answered < held->lease.sure_until)
+        lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+    else
+        ask_about(r, held);
+}
+
+static void renew_reply(void *data, const struct answer *answer, const struct entry_id *ids,
+                        size_t n) {
+    struct batch *batch = data;
+    struct recovery *r = batch->recovery;
+    bool ok = recovery_answered(r, ORDER_XCLAIM, answer);
+    size_t n_renewed = 0;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        struct held *held = ledger_find(&r->ledger, ids[i]);
+
+        if (held && held->claim_out) {
+            held->claim_out = false;
+            renewed(r, held, answer, batch->as_scan);
+            n_renewed++;
+        }
+    }
+    if (n_renewed > 0)
+        report_renewed(r->subject, n_renewed);
+    for (size_t i = 0; i < batch->n; i++) {
+        struct held *held = ledger_find(&r->ledger, batch->ids[i]);
+
+        if (!held || !held->claim_out)
+            continue;
+        held->claim_out = false;
+        if (answer->kind == ANSWER_UNKNOWN)
+            lease_unanswered(&held->lease, answer->sent);
+        if (answer->kind != ANSWER_ERROR)
+            ask_about(r, held);
+    }
+    free(batch);
+}
+
+static void renew_send(struct recovery *r, struct batch *batch, usec_t fence) {
+    static const struct claim_options keep = {.retry_count = CLAIM_KEEP_COUNT};
+
+    if (batch->n == 0 ||
+        !recovery_sent(r, command_xclaim_ids(r->parts.link, &r->ref, fence, batch->ids, batch->n,
+                                             &keep, renew_reply, batch))) {
+        free(batch);
+        return;
+    }
+    for (size_t i = 0; i < batch->n; i++)
+        ledger_find(&r->ledger, batch->ids[i])->claim_out = true;
+}
+
+static bool is_kept(enum held_state state) {
+    switch (state) {
+    case HELD_CLAIMED:
+    case HELD_COUNTING:
+    case HELD_READY:
+    case HELD_HANDLING:
+    case HELD_DONE:
+        return true;
+    case HELD_ATTEMPTING:
+    case HELD_LOST:
+    case HELD_ACKING:
+    case HELD_RETURNING:
+    case HELD_RELEASING:
+    case HELD_DOUBTED:
+    case HELD_ASKING:
+    case HELD_SETTLED:
+    case _HELD_STATE_MAX:
+        break;
+    }
+    return false;
+}
+
+enum renewal {
+    RENEW_NOT_YET,
+    RENEW_FENCED,
+    RENEW_AS_A_SCAN, /* seen to be ours, but no longer sure: only if it is idle for min_idle */
+    RENEW_ASK,
+};
+
+static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_idle) {
+    if (!is_kept(held->state) || held->claim_out || held->ask_out || held->ask_soon)
+        return RENEW_NOT_YET;
+    if (lease_may_claim(&held->lease, now, min_idle))
+        return usec_sub(now, held->lease.sent) < min_idle / 3 ? RENEW_NOT_YET : RENEW_FENCED;
+    if (held->state == HELD_HANDLING && held->asked_ok)
+        return RENEW_AS_A_SCAN;
+    return RENEW_ASK;
+}
+
+static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
+    usec_t min_idle = r->settings->min_idle;
+    struct batch *batch = batch_new(r);
+    usec_t fence = kind == RENEW_AS_A_SCAN ? min_idle : USEC_INFINITY;
+
+    if (!batch)
+        return;
+    LEDGER_FOREACH_ALL(&r->ledger, held) {
+        if (renewal_due(held, now, min_idle) != kind)
+            continue;
+        if (batch->n == BATCH_MAX) /* the others at the next tick */
+            break;
+        fence = usec_min(fence, kind == RENEW_AS_A_SCAN ? min_idle
+                                                        : lease_fence(&held->lease, now, min_idle));
+        batch->ids[batch->n++] = held->id;
+    }
+    batch->as_scan = kind == RENEW_AS_A_SCAN;
+    renew_send(r, batch, fence);
+}
+
+void keep_tick(struct recovery *r) {
+    usec_t now = clock_boottime();
+
+    if (ledger_size(&r->ledger) == 0)
+        return;
+    timer_arm(r->keeper, r->settings->min_idle / 12);
+    if (!link_is_up(r->parts.link))
+        return;
+    LEDGER_FOREACH_ALL(&r->ledger, held)
+    if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
+        ask_about(r, held);
+    renew_kind(r, RENEW_FENCED, now);
+    renew_kind(r, RENEW_AS_A_SCAN, now);
+    recovery_wake(r);
+}
+
+/* --- giving back -------------------------------------------------------------------------------
+ */
+
+static void returned(struct recovery *r, struct held *held, const struct answer *answer) {
+    if (held->charged) {
+        held->charged = false;
+        held->deliveries--;
+    }
+    if (held->release) {
+        settle(r, held, SETTLED_RELEASED);
+        return;
+    }
+    lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+    held_enter(&r->ledger, held, HELD_READY);
+}
+
+static void not_returned(struct recovery *r, struct held *held, const struct answer *answer) {
+    switch (answer->kind) {
+    case ANSWER_OK:
+        break;
+    case ANSWER_ERROR: /* it cannot be given back: it is left alone */
+        settle(r, held, SETTLED_DEFERRED);
+        return;
+    case ANSWER_UNKNOWN:
+        lease_unanswered(&held->lease, answer->sent);
+        break;
+    }
+    held_enter(&r->ledger, held, HELD_DOUBTED);
+}
+
+static void release_reply(void *data, const struct answer *answer, const struct entry_id *ids,
+                          size_t n) {
+    struct batch *batch = data;
+    struct recovery *r = batch->recovery;
+    bool ok = recovery_answered(r, ORDER_XCLAIM, answer);
+
+    for (size_t i = 0; ok && i < n; i++) {
+        struct held *held = ledger_find(&r->ledger, ids[i]);
+
+        if (held && held->state == HELD_RELEASING) {
+            held->claim_out = false;
+            returned(r, held, answer);
+        }
+    }
+    if (ok && batch->release && n > 0)
+        report_released(r->subject, n);
+    for (size_t i = 0; i < batch->n; i++) {
+        struct held *held = ledger_find(&r->ledger, batch->ids[i]);
+
+        if (held && held->state == HELD_RELEASING) {
+            held->claim_out = false;
+            not_returned(r, held, answer);
+        }
+    }
+    free(batch);
+}
+
+static uint64_t retry_count(const struct held *held) {
+    return held->charged ? held->deliveries - 1 : CLAIM_KEEP_COUNT;
+}
+
+/* Entries that one command can give back: one counter, one purpose. */
+static void release_collect(struct recovery *r, struct batch *batch, usec_t *fence,
+                            uint64_t *count) {
+    usec_t now = clock_boottime(), min_idle = r->settings->min_idle;
+
+    LEDGER_FOREACH(&r->ledger, HELD_RETURNING, held) {
+        if (held->claim_out)
+            continue; /* its answer comes first */
+        if (!lease_may_claim(&held->lease, now, min_idle)) {
+            settle(r, held, SETTLED_DEFERRED);
+            continue;
+        }
+        if (batch->n == 0) {
+            *count = retry_count(held);
+            batch->release = held->release;
+        } else if (batch->n == BATCH_MAX || retry_count(held) != *count ||
+                   held->release != batch->release) {
+            continue;
+        }
+        *fence = usec_min(*fence, lease_fence(&held->lease, now, min_idle));
+        batch->ids[batch->n++] = held->id;
+        held_enter(&r->ledger, held, HELD_RELEASING);
+        held->claim_out = true;
+    }
+}
+
+static bool release_send(struct recovery *r) {
+    usec_t fence = USEC_INFINITY;
+    struct claim_options options = {.retry_count = CLAIM_KEEP_COUNT};
+    struct batch *batch = batch_new(r);
+
+    if (!batch)
+        return false;
+    release_collect(r, batch, &fence, &options.retry_count);
+    options.release = batch->release;
+    if (batch->n > 0 &&
+        recovery_sent(r, command_xclaim_ids(r->parts.link, &r->ref, fence, batch->ids, batch->n,
+                                            &options, release_reply, batch)))
+        return true;
+    for (size_t i = 0; i < batch->n; i++) {
+        struct held *held = ledger_find(&r->ledger, batch->ids[i]);
+
+        held->claim_out = false;
+        held_enter(&r->ledger, held, HELD_RETURNING);
+    }
+    free(batch);
+    return false;
+}
+
+void release_pump(struct recovery *r) {
+    while (ledger_first(&r->ledger, HELD_RETURNING) && release_send(r))
+        ;
+}
+
+static void release_list(struct recovery *r, enum held_state state) {
+    LEDGER_FOREACH(&r->ledger, state, held) {
+        held->release = true;
+        held_enter(&r->ledger, held, HELD_RETURNING);
+    }
+}
+
+void release_all(struct recovery *r) {
+    release_list(r, HELD_CLAIMED);
+    release_list(r, HELD_COUNTING);
+    release_list(r, HELD_READY);
+    recovery_wake(r);
+}

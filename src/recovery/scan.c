@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One walk of the pending entries list: the gate (is anything pending?), then pages of
+ * XAUTOCLAIM JUSTID from cursor 0-0 until the server returns 0-0.
+ *
+ * Only that cursor ends a scan: a page may be empty and not the last. The cursor is passed on
+ * verbatim and outlives a lost connection. A page is asked for only when there is room for what
+ * it may bring.
+ */
+#include "base/random.h"
+#include "inside.h"
+#include "policy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void scan_restart(struct scan *scan) {
+    (void)strcpy(scan->cursor, "0-0");
+}
+
+void scan_begin(struct recovery *r) {
+    struct scan *scan = &r->scan;
+    int error;
+
+    if (scan->active)
+        return;
+    error = pass_new(clock_monotonic(), &scan->pass);
+    if (error < 0) {
+        loop_fail(r->parts.loop, error);
+        return;
+    }
+    scan->active = r->scanned = true;
+    scan->gate_due = true;
+    scan_restart(scan);
+    if (r->trouble.kind == TROUBLE_NONE)
+        recovery_enter(r, RECOVERY_SCANNING);
+    time_guard_ask(r);
+}
+
+static void scan_close(struct recovery *r) {
+    r->scan.active = false;
+    settle_pass_close(r, TAKE(r->scan.pass));
+    recovery_wake(r);
+}
+
+/* The server returned 0-0, or there is nothing pending. */
+static void scan_end(struct recovery *r) {
+    usec_t interval = r->settings->interval;
+
+    if (r->trouble.kind == TROUBLE_NONE && r->state == RECOVERY_SCANNING)
+        recovery_enter(r, RECOVERY_RESTING);
+    if (r->mode == RECOVERY_FOREVER && r->state != RECOVERY_DRAINING &&
+        (r->trouble.kind == TROUBLE_NONE || r->retrying))
+        timer_arm(r->timer, policy_jitter(interval, random_u32()));
+    scan_close(r);
+}
+
+void scan_abort(struct recovery *r) {
+    if (r->scan.active)
+        scan_close(r);
+}
+
+/* The last answer of a scan that a drain has overtaken. */
+static void scan_stop_if_draining(struct recovery *r) {
+    if (r->state == RECOVERY_DRAINING)
+        scan_abort(r);
+}
+
+static void gate_reply(void *data, const struct answer *answer,
+                       const struct pending_summary *summary) {
+    struct recovery *r = data;
+
+    r->scan.out = false;
+    if (!recovery_answered(r, ORDER_XPENDING, answer) || !r->scan.active) {
+        scan_stop_if_draining(r);
+        return;
+    }
+    r->scan.gate_due = false;
+    r->pending = summary->total;
+    if (summary->total == 0) {
+        trouble_leave(r, r->trouble.order); /* nothing is left that could be refused */
+        scan_end(r);
+    }
+    scan_stop_if_draining(r);
+}
+
+/* Puts one claimed ID into the ledger, unless it is there, or is known to lead nowhere. */
+static void claimed_one(struct recovery *r, struct entry_id id, const struct answer *answer) {
+    struct pass *pass = r->scan.pass;
+    struct held *held = ledger_find(&r->ledger, id);
+    int error;
+
+    if (held) {
+        lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+        if (held->state == HELD_LOST && !held->void_result)
+            held_enter(&r->ledger, held, HELD_HANDLING); /* taken back as any scan may */
+        pass_settle(pass, SETTLED_DEFERRED);
+        return;
+    }
+    switch (memory_get(&r->memory, id)) {
+    case MEMORY_REJECTED:
+        pass_settle(pass, SETTLED_EXHAUSTED);
+        return;
+    case MEMORY_MISSING:
+        report_missing(r->subject, id, false);
+        pass_settle(pass, SETTLED_MISSING);
+        return;
+    case MEMORY_NOTHING:
+        break;
+    }
+    error = ledger_add(&r->ledger, id, &held);
+    if (error < 0) { /* it stays pending under our name and comes back */
+        pass_settle(pass, SETTLED_DEFERRED);
+        return;
+    }
+    if (ledger_size(&r->ledger) == 1) {
+        link_hold(r->parts.link);
+        timer_arm(r->keeper, r->settings->min_idle / 12);
+    }
+    lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+    held->pass = pass;
+    pass->open++;
+}
+
+/* What a scan finds deleted has left the pending entries list: a held entry among it is gone. */
+static void deleted_one(struct recovery *r, struct entry_id id) {
+    struct held *held = ledger_find(&r->ledger, id);
+
+    if (held)
+        ask_about(r, held);
+}
+
+static void page_take(struct recovery *r, const struct answer *answer,
+                      const struct autoclaim_answer *page) {
+    struct pass *pass = r->scan.pass;
+    bool proves = !lease_too_slow(answer->sent, answer->answered, r->settings->min_idle);
+
+    pass->account.pages++;
+    pass->account.claimed += page->n_claimed;
+    pass->account.deleted += page->n_deleted;
+    report_page(r->subject, &(struct report_page){
+                                .cursor = r->scan.cursor,
+                                .cursor_next = page->cursor,
+                                .claimed = page->n_claimed,
+                                .deleted = page->n_deleted,
+                            });
+    if (page->n_deleted > 0)
+        report_deleted(r->subject, page->deleted, page->n_deleted);
+    for (size_t i = 0; i < page->n_deleted; i++)
+        deleted_one(r, page->deleted[i]);
+    for (size_t i = 0; i < page->n_claimed; i++) {
+        if (proves)
+            claimed_one(r, page->claimed[i], answer);
+        else
+            pass_settle(pass, SETTLED_DEFERRED);
+    }
+}
+
+static void page_reply(void *data, const struct answer *answer,
+                       const struct autoclaim_answer *page) {
+    struct recovery *r = data;
+
+    r->scan.out = false;
+    if (!recovery_answered(r, ORDER_XAUTOCLAIM, answer) || !r->scan.active) {
+        scan_stop_if_draining(r);
+        return;
+    }
+    page_take(r, answer, page);
+    if (page->at_end)
+        scan_end(r);
+    else if (strlen(page->cursor) >= CURSOR_MAX)
+        scan_restart(&r->scan);
+    else
+        (void)strcpy(r->scan.cursor, page->cursor);
+    scan_stop_if_draining(r);
+}
+
+static void page_begin(struct recovery *r) {
+    const struct recovery_settings *s = r->settings;
+    size_t room = recovery_room(r), window = recovery_window(r);
+    size_t least = window / 2 > 0 ? window / 2 : 1;
+    uint64_t count = room < s->count ? room : s->count;
+    usec_t min_idle = away_min_idle(&r->away, clock_boottime(), s->min_idle);
+
+    if (room < (s->count < least ? s->count : least))
+        return;
+    r->scan.out = recovery_sent(r, command_xautoclaim(r->parts.link, &r->ref, min_idle,
+                                                      r->scan.cursor, count, page_reply, r));
+}
+
+void scan_pump(struct recovery *r) {
+    if (!r->scan.active || r->scan.out || r->state == RECOVERY_DRAINING || away_now(&r->away) ||
+        (r->trouble.kind != TROUBLE_NONE && !r->retrying))
+        return;
+    if (r->scan.gate_due) {
+        if (!trouble_blocks(r, ORDER_XPENDING))
+            r->scan.out =
+                recovery_sent(r, command_xpending_summary(r->parts.link, &r->ref, gate_reply, r));
+        return;
+    }
+    if (!trouble_blocks(r, ORDER_XAUTOCLAIM))
+        page_begin(r);
+}
