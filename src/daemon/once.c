@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --once: a line for each recovery, and what they add up to.
+ */
+#include "inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static enum daemon_exit summary_line(const struct recovery_facts *facts) {
+    const struct report_pass *total = &facts->total;
+
+    if (facts->trouble[0] != '\0') {
+        (void)printf("%s: could not run: %s\n", facts->settings->name, facts->trouble);
+        return EXIT_STATUS_UNAVAILABLE;
+    }
+    (void)printf("%s: %" PRIu64 " claimed, %" PRIu64 " acked, %" PRIu64 " failed, %" PRIu64
+                 " rejected, %" PRIu64 " exhausted, %" PRIu64 " missing, %" PRIu64 " lost, %" PRIu64
+                 " deferred, %" PRIu64 " released, %" PRIu64 " deleted\n",
+                 facts->settings->name, total->claimed, total->acked, total->failed,
+                 total->rejected, total->exhausted, total->missing, total->lost, total->deferred,
+                 total->released, total->deleted);
+    if (total->failed + total->rejected + total->exhausted + total->missing > 0)
+        return EXIT_STATUS_LEFT;
+    return EXIT_STATUS_OK;
+}
+
+enum daemon_exit once_summary(const struct daemon *d) {
+    enum daemon_exit worst = EXIT_STATUS_OK;
+
+    for (size_t i = 0; i < d->n_members; i++) {
+        struct recovery_facts facts;
+        enum daemon_exit one;
+
+        recovery_facts(d->members[i].recovery, &facts);
+        one = summary_line(&facts);
+        worst = one > worst ? one : worst;
+    }
+    return worst;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "unit.h"
+
+#include "daemon/inside.h"
+#include <string.h>
+
+static const struct server_address address = {.text = "127.0.0.1:6379"};
+static const struct redis_settings redis = {.name = "", .addresses = &address, .n_addresses = 1};
+static const struct recovery_settings orders = {.name = "orders", .redis = &redis};
+static const struct recovery_settings invoices = {.name = "invoices", .redis = &redis};
+
+static void compose(const struct recovery_facts *facts, size_t n, bool stopping, const char *want) {
+    char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
+
+    status_compose(facts, n, stopping, text, state);
+    assert_string_equal(text, want);
+    assert_memory_equal(text, state, strlen(state));
+}
+
+static void test_nothing_to_do(void **state) {
+    compose(NULL, 0, false, "nothing to do: no [recovery] is configured");
+}
+
+static void test_all_is_well(void **state) {
+    const struct recovery_facts facts[] = {{.settings = &orders, .trouble = ""}};
+
+    compose(facts, 1, false, "1 recovery");
+}
+
+static void test_the_example_of_the_manual(void **state) {
+    const struct recovery_facts facts[] = {
+        {.settings = &orders, .trouble = "no group \"order-workers\""},
+        {.settings = &invoices,
+         .trouble = "",
+         .held = 3,
+         .last_pass_at = 5,
+         .last_pass = {.claimed = 25, .acked = 24, .failed = 1}},
+    };
+    compose(facts, 2, false,
+            "2 recoveries, 1 waiting (orders: no group \"order-workers\"); last pass invoices: "
+            "25 claimed, 24 acked, 1 failed; holding 3");
+}
+
+static void test_errors_come_first_and_the_link_speaks_for_all(void **state) {
+    const struct recovery_facts facts[] = {
+        {.settings = &orders, .trouble = "Connection refused", .trouble_is_link = true},
+        {.settings = &invoices, .trouble = "Connection refused", .trouble_is_link = true},
+        {.settings = &orders, .trouble = "no permission for XACK", .trouble_is_error = true},
+    };
+    compose(facts, 3, false,
+            "3 recoveries, 1 in error (orders: no permission for XACK), 2 waiting (redis "
+            "127.0.0.1:6379: Connection refused)");
+}
+
+static void test_stopping(void **state) {
+    const struct recovery_facts facts[] = {
+        {.settings = &orders, .trouble = "", .running = 2, .held = 2}};
+
+    compose(facts, 1, true, "1 recovery, stopping: waiting for 2 running handlers; holding 2");
+}
+
+static void test_never_longer_than_200_bytes(void **state) {
+    char long_phrase[1000];
+    char text[NOTIFY_STATUS_MAX + 1], state_text[NOTIFY_STATUS_MAX + 1];
+    struct recovery_facts facts[] = {{.settings = &orders, .trouble = long_phrase, .held = 1}};
+
+    memset(long_phrase, 'x', sizeof(long_phrase) - 1);
+    long_phrase[sizeof(long_phrase) - 1] = '\0';
+    status_compose(facts, 1, false, text, state_text);
+    assert_int_equal(strlen(text), NOTIFY_STATUS_MAX);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_all_is_well),
+        cmocka_unit_test(test_the_example_of_the_manual),
+        cmocka_unit_test(test_errors_come_first_and_the_link_speaks_for_all),
+        cmocka_unit_test(test_stopping),
+        cmocka_unit_test(test_never_longer_than_200_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
