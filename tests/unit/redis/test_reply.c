@@ -88,7 +88,7 @@ static const char *const bad_pages[] = {
     "*2\r\n$0\r\n\r\n*0\r\n",
     "*2\r\n$4\r\n0-0 \r\n*0\r\n",
     "*2\r\n$4\r\n-1-0\r\n*0\r\n",
-    "*2\r\n$" ID_OVER "*0\r\n",
+    ("*2\r\n$" ID_OVER "*0\r\n"),
     "*2\r\n$3\r\n0-0\r\n$-1\r\n",
     "*2\r\n$3\r\n0-0\r\n$3\r\n1-0\r\n",
     "*2\r\n$3\r\n0-0\r\n*1\r\n:1\r\n",
@@ -272,7 +272,7 @@ static void test_ids(void **state) {
     freeReplyObject(reply);
 
     static const char *const bad[] = {"*-1\r\n", ":1\r\n", "*1\r\n:1\r\n", "*1\r\n*0\r\n",
-                                      "*1\r\n$" ID_OVER};
+                                      ("*1\r\n$" ID_OVER)};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         reply = parse(bad[i]);
         n = 5;
