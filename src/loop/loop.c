@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdlib.h>
 
 struct loop {
     struct event_base *base;

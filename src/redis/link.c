@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <event2/util.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[_LINK_STATE_MAX] = {

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include <errno.h>
 #include <hiredis.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- one element ----------------------------------------------------------------------------- */

@@ -202,7 +202,6 @@ static void test_autoclaim(void **state) {
     assert_string_equal(t.cursor, "0-0");
     answered_ok(command_xautoclaim(t.f.link, &ref, USEC_INFINITY, "0-0", 100, on_page, &t));
     assert_int_equal(t.n, 0);
-    /* One microsecond is a whole millisecond: never less than was asked for. */
     answered(command_xautoclaim(t.f.link, &nobody, 1, "0-0", 100, on_page, &t));
     assert_int_equal(t.answer.kind, ANSWER_ERROR);
     assert_int_equal(t.answer.error, REDIS_ERROR_NOGROUP);

@@ -28,7 +28,8 @@ struct test {
     const char *drip_text;
     size_t dripped;
     usec_t drip_every;
-    char seen[512]; /* first words of all requests */
+    char seen[512];  /* first words of all requests */
+    char words[512]; /* all of the last request that was no greeting */
     char password[64];
     int answers, unknown, errors, ok;
     int refused_in_callback;
@@ -36,9 +37,19 @@ struct test {
 
 static struct test t;
 
+static void note_words(const redisReply *request) {
+    t.words[0] = '\0';
+    for (size_t i = 0; i < request->elements; i++) {
+        size_t n = strlen(t.words);
+        (void)snprintf(t.words + n, sizeof(t.words) - n, "%s%s", i ? " " : "",
+                       request->element[i]->str);
+    }
+}
+
 static void requested(void *data, struct peer *peer, const redisReply *request, const char *word) {
     (void)data;
     size_t n = strlen(t.seen);
+    note_words(request);
     (void)snprintf(t.seen + n, sizeof(t.seen) - n, "%s ", word);
     if (strcmp(word, "AUTH") == 0)
         (void)snprintf(t.password, sizeof(t.password), "%s",
@@ -612,6 +623,78 @@ static void test_drop_by_hand(void **state) {
     assert_int_equal(t.f.downs, 1);
 }
 
+/* --- what is sent ---------------------------------------------------------------------------- */
+
+static void on_page(void *data, const struct answer *answer, const struct autoclaim_answer *page) {
+    (void)data;
+    assert_int_equal(answer->error, REDIS_ERROR_OTHER);
+    assert_null(page);
+    t.answers++;
+    fixture_poke(&t.f);
+}
+
+static void on_range(void *data, const struct answer *answer, const struct pending_entry *entries,
+                     size_t n) {
+    assert_null(entries);
+    assert_int_equal(n, 0);
+    on_page(data, answer, NULL);
+}
+
+static void on_bodies(void *data, const struct answer *answer, const struct entry *entries,
+                      size_t n, size_t n_gone) {
+    assert_null(entries);
+    assert_int_equal(n + n_gone, 0);
+    on_page(data, answer, NULL);
+}
+
+static void on_ids(void *data, const struct answer *answer, const struct entry_id *ids, size_t n) {
+    assert_null(ids);
+    assert_int_equal(n, 0);
+    on_page(data, answer, NULL);
+}
+
+static void expect_words(int r, const char *words) {
+    assert_int_equal(r, 0);
+    fixture_wait(&t.f, &t.answers, t.answers + 1);
+    assert_string_equal(t.words, words);
+}
+
+static void test_the_words_of_the_commands(void **state) {
+    (void)state;
+    const struct group_ref ref = {.stream = "s", .group = "g g", .consumer = "c"};
+    const struct entry_id ids[] = {{1, 0}, {UINT64_MAX, UINT64_MAX}};
+    struct pending_range range = {.first = {1, 2}, .last = {3, 4}, .count = 5};
+    struct claim_options options = {.retry_count = CLAIM_KEEP_COUNT};
+    struct link *link;
+
+    bring_up();
+    link = t.f.link;
+    t.answer = "-ERR no\r\n";
+    /* Never less than was asked for: a part of a millisecond is a whole one. */
+    expect_words(command_xautoclaim(link, &ref, 60 * MS, "7-1", 9, on_page, NULL),
+                 "XAUTOCLAIM s g g c 60 7-1 COUNT 9 JUSTID");
+    expect_words(command_xautoclaim(link, &ref, 60 * MS + 1, "0-0", 9, on_page, NULL),
+                 "XAUTOCLAIM s g g c 61 0-0 COUNT 9 JUSTID");
+    expect_words(command_xautoclaim(link, &ref, 1, "0-0", 9, on_page, NULL),
+                 "XAUTOCLAIM s g g c 1 0-0 COUNT 9 JUSTID");
+    expect_words(command_xautoclaim(link, &ref, USEC_INFINITY, "0-0", UINT64_MAX, on_page, NULL),
+                 "XAUTOCLAIM s g g c 18446744073709552 0-0 COUNT 18446744073709551615 JUSTID");
+    expect_words(command_xpending_range(link, &ref, &range, on_range, NULL),
+                 "XPENDING s g g 1-2 3-4 5");
+    range = (struct pending_range){
+        .last = ids[1], .after_first = true, .count = 5, .only_ours = true, .min_idle = 1};
+    expect_words(command_xpending_range(link, &ref, &range, on_range, NULL),
+                 "XPENDING s g g IDLE 1 (0-0 18446744073709551615-18446744073709551615 5 c");
+    expect_words(command_xclaim_bodies(link, &ref, 0, ids, 2, on_bodies, NULL),
+                 "XCLAIM s g g c 0 1-0 18446744073709551615-18446744073709551615");
+    expect_words(command_xclaim_ids(link, &ref, 1001, ids, 1, &options, on_ids, NULL),
+                 "XCLAIM s g g c 2 1-0 JUSTID");
+    options.retry_count = 0;
+    options.release = true;
+    expect_words(command_xclaim_ids(link, &ref, 0, ids, 1, &options, on_ids, NULL),
+                 "XCLAIM s g g c 0 1-0 RETRYCOUNT 0 TIME 0 JUSTID");
+}
+
 /* --- several addresses, waiting -------------------------------------------------------------- */
 
 static void test_the_first_address_is_dead(void **state) {
@@ -743,6 +826,7 @@ int main(void) {
         LINK_TEST(test_more_answers_than_questions),
         LINK_TEST(test_errors_that_drop_the_link),
         LINK_TEST(test_drop_by_hand),
+        LINK_TEST(test_the_words_of_the_commands),
         LINK_TEST(test_the_first_address_is_dead),
         LINK_TEST(test_a_replica_among_several_is_passed_over),
         LINK_TEST(test_a_lone_replica_is_taken),

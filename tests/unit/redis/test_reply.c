@@ -20,6 +20,9 @@ static redisReply *parse_n(const char *bytes, size_t n) {
     void *reply = NULL;
 
     assert_non_null(reader);
+#if HIREDIS_MAJOR >= 1
+    reader->maxelements = 1 << 20; /* as on a connection */
+#endif
     assert_int_equal(redisReaderFeed(reader, bytes, n), REDIS_OK);
     if (redisReaderGetReply(reader, &reply) != REDIS_OK)
         reply = NULL;
