@@ -183,8 +183,34 @@ static void test_long_values_come_back(void **state) {
     }
 }
 
-/* --- the sample file -----------------------------------------------------------------------------
- */
+/* The places where a line must not be broken slide over the end of the line. */
+static void test_lines_break_where_that_changes_nothing(void **state) {
+    struct test_case *self = *state;
+    char word[256], text[2048];
+
+    memset(word, 'x', sizeof(word) - 1);
+    word[sizeof(word) - 1] = '\0';
+    for (int n = 100; n <= 185; n++) {
+        (void)snprintf(text, sizeof(text),
+                       "[recovery a]\nstream=s\ngroup = g\nmin_idle = 1m\nhandler = exec\n"
+                       "command = /bin/true\n '%.*s #b  c\td' z\n '%.*s  y' %.*s;\n",
+                       n, word, n, word, n / 60, word);
+        case_load_text(self, text);
+        assert_string_equal(self->said, "");
+        comes_back(self);
+    }
+    for (int n = 180; n <= 197; n++) {
+        (void)snprintf(text, sizeof(text),
+                       "[recovery a]\nstream=s\ngroup = g\nmin_idle = 1m\nhandler = exec\n"
+                       "command = /bin/true\n %.*s\n %.*s\n",
+                       n, word, 377 - n, word);
+        case_load_text(self, text);
+        assert_string_equal(self->said, "");
+        comes_back(self);
+    }
+}
+
+/* --- the sample file --------------------------------------------------------------------- */
 
 static char *print_sample(void) {
     char *text = NULL;
@@ -260,9 +286,9 @@ static void test_the_sample_shows_the_defaults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(test_the_print_of_defaults),         CASE(test_everything_comes_back),
-        CASE(test_long_values_come_back),         CASE(test_the_sample_loads_as_it_is),
-        CASE(test_the_sample_shows_the_defaults),
+        CASE(test_the_print_of_defaults),     CASE(test_everything_comes_back),
+        CASE(test_long_values_come_back),     CASE(test_lines_break_where_that_changes_nothing),
+        CASE(test_the_sample_loads_as_it_is), CASE(test_the_sample_shows_the_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

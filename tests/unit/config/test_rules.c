@@ -120,6 +120,14 @@ static void test_the_same_group_twice(void **state) {
                  line);
 }
 
+static void test_the_same_group_twice_on_a_bad_url(void **state) {
+    case_refuses(*state, "[redis]\nurl = unix://s\n" RECOVERY("a") TWIN "stream = s-a\ngroup = g\n",
+                 "main.conf:2: [redis] url: the path of a socket must be absolute; accepted: "
+                 "unix:///path[?db=N]\n"
+                 "main.conf:13: [recovery b] stream: the same server, stream and group as "
+                 "[recovery a] (main.conf:4); accepted: one recovery for each group\n");
+}
+
 static void test_consumers(void **state) {
     struct test_case *self = *state;
     char host[256] = "", want[512];
@@ -202,7 +210,7 @@ static void test_warnings(void **state) {
     case_accepts(self, "[daemon]\nmax_handlers = 4\n" RECOVERY("a"), "");
 }
 
-/* --- passwords -------------------------------------------------------------------------------- */
+/* --- passwords --------------------------------------------------------------------------- */
 
 static void load_with_password(struct test_case *self, const char *url, const char *name) {
     char text[512];
@@ -294,6 +302,7 @@ int main(void) {
         CASE(test_reconnect_times),
         CASE(test_command_timeout_and_min_idle),
         CASE(test_the_same_group_twice),
+        CASE(test_the_same_group_twice_on_a_bad_url),
         CASE(test_consumers),
         CASE(test_names_with_control_characters),
         CASE(test_commands),
