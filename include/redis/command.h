@@ -5,7 +5,8 @@
  * Each function queues its command on the link and returns 0; the callback then runs exactly
  * once, from the loop, never from inside the function. LINK_E_DOWN: the link is not up, nothing
  * was sent, the callback will not run. Arguments are copied. What an answer points to is
- * borrowed until the callback returns.
+ * borrowed until the callback returns; unless it is ANSWER_OK, pointers are NULL and numbers 0.
+ * From such a callback, or from a listener's `up`, the link may not be freed.
  *
  * In a callback with ANSWER_UNKNOWN no command may be issued: the link is ending (the functions
  * answer LINK_E_DOWN then).

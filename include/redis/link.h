@@ -44,7 +44,8 @@ struct link_listener {
 MUST_CHECK int link_new(struct loop *loop, const struct redis_settings *settings,
                         struct link **ret);
 /* Ends the connection at once; unanswered commands are answered ANSWER_UNKNOWN from here.
- * Asserts that nobody listens. */
+ * Asserts that nobody listens. From a timer, a deferred call or the top of the loop only, in any
+ * state; not from the callback of a command nor from a listener's. */
 struct link *link_free(struct link *link);
 
 /* Begins to connect; from then on the link looks after itself. */

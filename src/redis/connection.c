@@ -337,8 +337,10 @@ struct connection *connection_free(struct connection *connection) {
         return NULL;
     connection->ended = true;
     connection_distrust(connection);
-    if (connection->context)
+    if (connection->context) {
+        assert(!(connection->context->c.flags & REDIS_IN_CALLBACK));
         redisAsyncFree(connection->context);
+    }
     assert(!connection->oldest);
     timer_free(connection->timer);
     free(connection);
