@@ -78,7 +78,11 @@ static void not_granted(struct recovery *r, struct held *held, const struct answ
     case ANSWER_OK:
         held->gone_hint = some_gone;
         break;
-    case ANSWER_ERROR: /* not carried out */
+    case ANSWER_ERROR: /* not carried out; where it is refused for good, the claim cannot be kept */
+        if (answer->error != REDIS_ERROR_TRANSIENT) {
+            settle(r, held, SETTLED_DEFERRED);
+            return;
+        }
         slots_give(r->parts.slots, 1);
         held_enter(&r->ledger, held, HELD_READY);
         return;

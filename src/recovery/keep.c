@@ -256,16 +256,19 @@ void release_pump(struct recovery *r) {
         ;
 }
 
-static void release_list(struct recovery *r, enum held_state state) {
+static bool release_list(struct recovery *r, enum held_state state) {
+    bool any = false;
+
     LEDGER_FOREACH(&r->ledger, state, held) {
-        held->release = true;
+        held->release = any = true;
         held_enter(&r->ledger, held, HELD_RETURNING);
     }
+    return any;
 }
 
 void release_all(struct recovery *r) {
-    release_list(r, HELD_CLAIMED);
-    release_list(r, HELD_COUNTING);
-    release_list(r, HELD_READY);
-    recovery_wake(r);
+    bool claimed = release_list(r, HELD_CLAIMED), counting = release_list(r, HELD_COUNTING);
+
+    if (release_list(r, HELD_READY) || claimed || counting)
+        recovery_wake(r);
 }

@@ -339,7 +339,7 @@ void recovery_drain(struct recovery *r) {
     timer_disarm(r->timer);
     if (!r->scan.out) /* else what the page claims is given back when it comes */
         scan_abort(r);
-    release_all(r);
+    recovery_wake(r);
 }
 
 void recovery_cut_short(struct recovery *r, bool kill) {

@@ -90,18 +90,23 @@ class Scan(Test):
     def test_nogroup_in_mid_scan_starts_again_at_the_front(self):
         redis = self.server()
         client = self.client(redis)
-        strand(client, 400, consumer="alive", idle_ms=0)
+        strand(client, 5)
         wire = self.proxy(f"unix:{redis.path}")
-        wire("hold-reply XAUTOCLAIM 3")
-        daemon = self.daemon(config(wire.url, {"orders": recovery(self.script, count=2,
-                                                                  claim_ahead=4)}))
-        daemon.wait_count(2, PAGE_CLAIMED="0")
+        gate = self.path("gate")
+        harness.os.mkfifo(gate)
+        self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || cat {gate} >/dev/null\n'
+                     f'echo "$XAUTOCLAIMD_ID" >>{self.log}\n')
+        # a window of one: the scan waits in the middle until the first handler has ended
+        daemon = self.daemon(config(wire.url, {"orders": recovery(self.script, concurrency=1,
+                                                                  claim_ahead=0)}))
+        daemon.wait_record(ENTRY_ID="1-0", DELIVERIES="2")
         client("XGROUP", "DESTROY", STREAM, GROUP)
-        wire("resume")
+        with open(gate, "w"):
+            pass
         daemon.wait_record(STATE="waiting", REDIS_ERROR="NOGROUP")
-        client("XGROUP", "CREATE", STREAM, GROUP, "0")
+        client("XTRIM", STREAM, "MAXLEN", 0)
         strand(client, 2, first_ms=9000)
-        daemon.wait_pass()
+        daemon.wait_record(OUTCOME="ok", ENTRY_ID="9001-0")
         daemon.terminate()
         claims = self.claims(wire)
         failed = next(i for i, c in enumerate(claims)

@@ -130,6 +130,8 @@ class NotifySocket:
                 self._changed.notify_all()
 
     def close(self):
+        if not self._thread.is_alive():
+            return
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.sendto(b"X_END=1", self.path)
         self._thread.join()
@@ -429,6 +431,8 @@ def need(condition, reason):
 
 
 def main():
+    if not DAEMON or not PROXY:
+        sys.exit("set XAUTOCLAIMD and FAULTPROXY to the programs under test (meson test does)")
     os.makedirs("/run/systemd/journal", exist_ok=True)
     names = sys.argv[1:]
     loader = unittest.defaultTestLoader
