@@ -4,10 +4,13 @@
  * executes or exits. That costs the same for a small and a large daemon, and unlike
  * posix_spawn() it leaves room for PR_SET_PDEATHSIG.
  *
- * The price are rules. In the child only async-signal-safe calls are made; it writes nothing but
- * birth->error and its own stack; it never returns into the parent's frames. All signals are
- * blocked around it, and the child drops every handler before it unblocks them: a handler of
- * the parent's that ran in the child would change the parent's memory.
+ * The price are rules. In the child only async-signal-safe calls are made; it writes to nothing
+ * but its own stack; it never returns into the parent's frames. All signals are blocked around
+ * it, and the child drops every handler before it unblocks them: a handler of the parent's that
+ * ran in the child would change the parent's memory.
+ *
+ * What failed is told through a pipe that the execve() closes, not through the shared memory:
+ * valgrind makes a fork of the vfork and does not wait.
  */
 #include "birth.h"
 
@@ -23,6 +26,7 @@
 
 enum {
     FIRST_OTHER_FD = STDERR_FILENO + 1,
+    ERROR_FD = FIRST_OTHER_FD, /* in the child; closed by execve() */
     FALLBACK_FD_LIMIT = 65536, /* where the limit is infinite */
     EXIT_NOT_EXECUTED = 127,
 };
@@ -41,9 +45,17 @@ static bool take_descriptors(const struct child_spec *spec) {
            dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0;
 }
 
+/* Where errors go must survive until the execve(), and nothing else above standard error. */
+static bool keep_error_fd(int *error_fd) {
+    if (*error_fd != ERROR_FD && dup3(*error_fd, ERROR_FD, O_CLOEXEC) < 0)
+        return false;
+    *error_fd = ERROR_FD;
+    return true;
+}
+
 static void close_the_rest(void) {
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned int)FIRST_OTHER_FD, ~0U, 0U) == 0)
+    if (syscall(SYS_close_range, (unsigned int)ERROR_FD + 1, ~0U, 0U) == 0)
         return;
 #endif
     struct rlimit limit;
@@ -51,7 +63,7 @@ static void close_the_rest(void) {
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         end = limit.rlim_cur;
-    for (rlim_t fd = FIRST_OTHER_FD; fd < end; fd++)
+    for (rlim_t fd = ERROR_FD + 1; fd < end; fd++)
         (void)close((int)fd);
 }
 
@@ -80,10 +92,12 @@ static void raise_oom_score(const char *text) {
     (void)close(fd);
 }
 
-static _Noreturn void become_child(struct birth *birth) {
+static _Noreturn void become_child(const struct birth *birth) {
     const struct child_spec *spec = birth->spec;
+    int error_fd = birth->error_fd;
 
-    if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && take_descriptors(spec)) {
+    if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && take_descriptors(spec) &&
+        keep_error_fd(&error_fd)) {
         /* A parent that died before the prctl() sends no signal any more. */
         if (getppid() != birth->parent)
             _exit(EXIT_NOT_EXECUTED);
@@ -92,18 +106,43 @@ static _Noreturn void become_child(struct birth *birth) {
         default_signals();
         (void)execve(spec->program, spec->argv, spec->environment);
     }
-    birth->error = errno;
+    int error = errno;
+    ssize_t written = write(error_fd, &error, sizeof(error));
+    (void)written;
     _exit(EXIT_NOT_EXECUTED);
 }
 
 /* Nothing but the call: no local of this function is alive across it, so the child has nothing
  * to spoil (-Wclobbered). Not inlined, or its caller's locals would be. */
-static __attribute__((noinline)) pid_t split(struct birth *birth) {
+static __attribute__((noinline)) pid_t split(const struct birth *birth) {
     pid_t pid = vfork();
 
     if (pid == 0)
         become_child(birth);
     return pid;
+}
+
+static pid_t split_undisturbed(const struct birth *birth) {
+    sigset_t all, before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t pid = split(birth);
+    int error = errno;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return pid;
+}
+
+/* 0 when the child has closed its end by executing, or the errno that it sent. */
+static int wait_for_error(int fd) {
+    int error = 0;
+    ssize_t n;
+
+    do
+        n = read(fd, &error, sizeof(error));
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
 static void reap(pid_t pid) {
@@ -112,15 +151,23 @@ static void reap(pid_t pid) {
 }
 
 int birth_start(const struct child_spec *spec, const char *oom_score_adj, pid_t *ret) {
-    struct birth birth = {.spec = spec, .oom_score_adj = oom_score_adj, .parent = getpid()};
-    sigset_t all, before;
+    int ends[2];
 
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t pid = split(&birth);
-    int error = pid < 0 ? errno : birth.error;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    const struct birth birth = {
+        .spec = spec,
+        .oom_score_adj = oom_score_adj,
+        .parent = getpid(),
+        .error_fd = ends[1],
+    };
+    pid_t pid = split_undisturbed(&birth);
+    int error = pid < 0 ? errno : 0;
 
+    (void)close(ends[1]);
+    if (pid > 0)
+        error = wait_for_error(ends[0]);
+    (void)close(ends[0]);
     if (error != 0) {
         if (pid > 0)
             reap(pid);

@@ -8,13 +8,12 @@
 #include "base/error.h"
 #include "loop/child.h"
 
-/* What the child is told and what it answers. It sees the parent's memory, so this may lie
- * anywhere. */
+/* What the child is told. It sees the parent's memory, so this may lie anywhere. */
 struct birth {
     const struct child_spec *spec;
     const char *oom_score_adj; /* text to write */
     pid_t parent;
-    volatile int error; /* set by the child: errno of the step that failed; 0 once it executes */
+    int error_fd; /* takes the errno of the step that failed; closed once it executes */
 };
 
 /* Starts spec->program; returns when it executes. 0 with its pid, or a negative errno, in which
