@@ -66,6 +66,7 @@ static void test_missing_program(void **state) {
 }
 
 static void test_missing_interpreter(void **state) {
+    LEAVE_OUT_UNDER_VALGRIND("its execve() lets such a program pass and then kills the child");
     script("");
     FILE *file = fopen(fx.program, "we");
     assert_non_null(file);
@@ -90,6 +91,7 @@ static void test_not_a_program(void **state) {
 }
 
 static void test_no_descriptors(void **state) {
+    LEAVE_OUT_UNDER_VALGRIND("it has descriptors of its own, which the count includes");
     struct rlimit before, small;
     size_t open_now;
 
@@ -97,7 +99,7 @@ static void test_no_descriptors(void **state) {
     make_handler();
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     open_now = open_descriptors() - 3; /* ., .. and the directory itself */
-    for (size_t room = 0; room < 6; room++) {
+    for (size_t room = 0; room < 8; room++) {
         small = before;
         small.rlim_cur = open_now + room;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
@@ -295,7 +297,7 @@ static void flood(const char *text, uint64_t bytes, uint64_t at_most_passed_on) 
         assert_true(report_stub.n <= OUTPUT_RUN_LINES);
         shortest = usec_min(shortest, loop_longest_turn(fx.loop));
     }
-    if (!SANITIZED)
+    if (!SANITIZED && !under_valgrind())
         assert_true(shortest < limit);
 }
 
