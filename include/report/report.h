@@ -47,7 +47,8 @@ void report_config_warning_(struct report_place place, const char *line);
 void report_stopping_(struct report_place place, const char *signal, size_t running, size_t held,
                       usec_t drain_timeout);
 void report_drain_cut_short_(struct report_place place, size_t running, const char *why);
-void report_stopped_(struct report_place place);
+/* longest_turn: of the event loop, since the start. */
+void report_stopped_(struct report_place place, usec_t longest_turn);
 /* A failure of the program itself: `what` names the step, error is a negative errno. */
 void report_broken_(struct report_place place, const char *what, int error);
 
@@ -153,7 +154,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_config_warning(...) report_config_warning_(REPORT_HERE, __VA_ARGS__)
 #define report_stopping(...) report_stopping_(REPORT_HERE, __VA_ARGS__)
 #define report_drain_cut_short(...) report_drain_cut_short_(REPORT_HERE, __VA_ARGS__)
-#define report_stopped() report_stopped_(REPORT_HERE)
+#define report_stopped(...) report_stopped_(REPORT_HERE, __VA_ARGS__)
 #define report_broken(...) report_broken_(REPORT_HERE, __VA_ARGS__)
 #define report_link_state(...) report_link_state_(REPORT_HERE, __VA_ARGS__)
 #define report_link_up(...) report_link_up_(REPORT_HERE, __VA_ARGS__)

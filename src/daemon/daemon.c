@@ -161,7 +161,7 @@ static int run_members(struct daemon *d, enum daemon_exit *ret) {
         error = loop_run(d->loop);
     if (error == 0) {
         *ret = d->options->mode == DAEMON_ONCE ? once_summary(d) : EXIT_STATUS_OK;
-        report_stopped();
+        report_stopped(loop_longest_turn(d->loop));
     }
     return error;
 }

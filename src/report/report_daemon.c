@@ -78,12 +78,13 @@ void report_drain_cut_short_(struct report_place place, size_t running, const ch
     record_send(&record);
 }
 
-void report_stopped_(struct report_place place) {
+void report_stopped_(struct report_place place, usec_t longest_turn) {
     struct record record;
 
     if (!record_begin(&record, EVENT_STOPPED, place))
         return;
     record_say(&record, "stopped");
+    record_number(&record, FIELD_LOOP_LONGEST_TURN_USEC, longest_turn);
     record_send(&record);
 }
 

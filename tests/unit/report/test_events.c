@@ -56,7 +56,7 @@ static void say_all_of_the_daemon(void) {
     report_config_warning("warning: f:2: [redis] url: odd");
     report_stopping("SIGTERM", 1, 2, 30 * USEC_PER_SEC);
     report_drain_cut_short(1, "drain_timeout is over");
-    report_stopped();
+    report_stopped(5000);
     report_broken("epoll_wait", -12);
     report_link_state("127.0.0.1:6379", "down", "resolving");
     report_link_up("127.0.0.1:6379", "Redis", "7.0.15", 5 * USEC_PER_SEC);
