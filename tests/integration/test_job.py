@@ -85,15 +85,11 @@ class Job(Test):
 
     def test_the_order_of_one_entry(self):
         """XCLAIM just before its handler starts, XACK after it ended and not before."""
-        gate, out = self.path("gate"), self.path("out")
-        harness.os.mkfifo(gate)
-        handler = self.handler(f'date +%s.%N >{out}.start\ncat {gate} >/dev/null\n'
-                               f'date +%s.%N >{out}.end\n')
+        gate = self.gate()
+        handler = self.handler(gate.wait + "\n")
         text = self.start(3, handler, concurrency=1, claim_ahead=2)
         daemon = self.daemon(text)
-        daemon.wait_for_first = daemon.journal.wait_for(
-            lambda r: r.first("ENTRY_ID") == "1-0" and "with a handler" in r.message
-            or r.first("ENTRY_ID") == "1-0" and r.first("DELIVERIES") == "2", harness.DEADLINE)
+        daemon.wait_record(ENTRY_ID="1-0", DELIVERIES="2")
         # three are claimed; only the one that has a handler was read
         self.assertEqual({i: p[2] for i, p in pending(self.r).items()},
                          {"1-0": 2, "2-0": 1, "3-0": 1})
@@ -101,10 +97,9 @@ class Job(Test):
         reads = [e for e in self.exchanges("XCLAIM") if b"JUSTID" not in e.words]
         self.assertEqual(len(reads), 1)
         self.assertEqual(self.exchanges("XACK"), [])
-        for _ in range(3):
-            with open(gate, "w"):
-                pass
-            daemon.wait_count(_ + 1, OUTCOME="ok")
+        for n in range(1, 4):
+            gate.open()
+            daemon.wait_count(n, OUTCOME="ok")
         daemon.wait_pass(RECOVERY="orders", PASS_ACKED="3")
         daemon.terminate()
         events = [(e.sent, e.name, e.words) for e in self.wire.exchanges()
@@ -115,23 +110,21 @@ class Job(Test):
 
     def test_records_equal_the_wire(self):
         """25 claimed, 2 deleted, 1 missing, 3 failed, 1 acked by somebody else."""
-        log, gate = self.path("handled"), self.path("gate")
-        harness.os.mkfifo(gate)
+        log, gate = self.path("handled"), self.gate()
         # the first entry waits at the gate until the test has spoiled the others
         handler = self.handler(
             f'echo "$XAUTOCLAIMD_ID" >>{log}\n'
             f'case "$XAUTOCLAIMD_ID" in\n'
-            f'1-0) cat {gate} >/dev/null ;;\n'
+            f'1-0) {gate.wait} ;;\n'
             f'5-0|6-0|7-0) exit 1 ;;\n'
             f'esac\n')
         text = self.start(27, handler, concurrency=1, claim_ahead=30)
         self.r("XDEL", STREAM, "26-0", "27-0")
         daemon = self.daemon(text)
-        daemon.journal.wait_for(lambda r: r.first("DELIVERIES") == "2", harness.DEADLINE)
+        daemon.wait_record(DELIVERIES="2")
         self.r("XDEL", STREAM, "10-0")  # missing: held, and gone when it is read
         self.assertEqual(self.r("XACK", STREAM, GROUP, "1-0"), 1)  # by somebody else
-        with open(gate, "w"):
-            pass
+        gate.open()
         record = daemon.wait_pass(RECOVERY="orders")
         daemon.terminate()
 
@@ -213,16 +206,14 @@ class Job(Test):
     def test_a_claimed_entry_is_not_handed_out_twice(self):
         """A second claim of what is held (here: forced by making it idle) starts no second
         handler."""
-        log, gate = self.path("handled"), self.path("gate")
-        harness.os.mkfifo(gate)
-        handler = self.handler(f'echo "$XAUTOCLAIMD_ID" >>{log}\ncat {gate} >/dev/null\n')
+        log, gate = self.path("handled"), self.gate()
+        handler = self.handler(f'echo "$XAUTOCLAIMD_ID" >>{log}\n{gate.wait}\n')
         text = self.start(1, handler, interval="50ms")
         daemon = self.daemon(text)
-        daemon.journal.wait_for(lambda r: r.first("DELIVERIES") == "2", harness.DEADLINE)
+        daemon.wait_record(DELIVERIES="2")
         self.r("XCLAIM", STREAM, GROUP, "recoverer", 0, "1-0", "IDLE", "3600000", "JUSTID")
         daemon.wait_record(PASS_CLAIMED="1", PASS_DEFERRED="1")
-        with open(gate, "w"):
-            pass
+        gate.open()
         daemon.wait_pass(PASS_OK="1", PASS_ACKED="1")
         daemon.terminate()
         with open(log) as file:

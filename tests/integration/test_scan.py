@@ -92,17 +92,15 @@ class Scan(Test):
         client = self.client(redis)
         strand(client, 5)
         wire = self.proxy(f"unix:{redis.path}")
-        gate = self.path("gate")
-        harness.os.mkfifo(gate)
-        self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || cat {gate} >/dev/null\n'
+        gate = self.gate()
+        self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || {gate.wait}\n'
                      f'echo "$XAUTOCLAIMD_ID" >>{self.log}\n')
         # a window of one: the scan waits in the middle until the first handler has ended
         daemon = self.daemon(config(wire.url, {"orders": recovery(self.script, concurrency=1,
                                                                   claim_ahead=0)}))
         daemon.wait_record(ENTRY_ID="1-0", DELIVERIES="2")
         client("XGROUP", "DESTROY", STREAM, GROUP)
-        with open(gate, "w"):
-            pass
+        gate.open()
         daemon.wait_record(STATE="waiting", REDIS_ERROR="NOGROUP")
         client("XTRIM", STREAM, "MAXLEN", 0)
         strand(client, 2, first_ms=9000)

@@ -161,14 +161,12 @@ class Trouble(Test):
 
     def test_no_right_for_xrange(self):
         redis, client, text = self.without("+xrange")
-        gate = self.path("gate")
-        harness.os.mkfifo(gate)
-        self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || cat {gate} >/dev/null\n')
+        gate = self.gate()
+        self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || {gate.wait}\n')
         daemon = self.daemon(text)
-        daemon.journal.wait_for(lambda r: r.first("DELIVERIES") == "2", harness.DEADLINE)
+        daemon.wait_record(DELIVERIES="2")
         client("XDEL", STREAM, "3-0")
-        with open(gate, "w"):
-            pass
+        gate.open()
         record = daemon.wait_record(RECOVERY="orders", STATE="error", REDIS_ERROR="NOPERM")
         self.assertIn("no permission for XRANGE", record.message)
         # an error is no answer: the entry is not taken for missing

@@ -282,6 +282,22 @@ class Proxy:
         self.process.stdout.close()
 
 
+class Gate:
+    """Holds handlers back: each waits in `gate.wait` (shell) until the test lets one more
+    through."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self._fd = os.open(path, os.O_RDWR)
+        self.wait = f"read _ <{path}"
+
+    def open(self, n=1):
+        os.write(self._fd, b"\n" * n)
+
+    def close(self):
+        os.close(self._fd)
+
+
 def matches(record, fields):
     return all(record.first(name) == str(value) for name, value in fields.items())
 
@@ -357,6 +373,11 @@ class Test(unittest.TestCase):
         client = server.client()
         self.addCleanup(client.close)
         return client
+
+    def gate(self, name="gate"):
+        gate = Gate(self.path(name))
+        self.addCleanup(gate.close)
+        return gate
 
     def path(self, name):
         return os.path.join(self.dir, name)
