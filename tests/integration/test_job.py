@@ -254,7 +254,7 @@ class Many(Test):
         daemon = self.daemon(config(redis.url, {"orders": recovery(handler)})).wait_ready()
         daemon.notify.wait_status("1 recovery", "last pass orders: 3 claimed, 3 acked")
         self.assertEqual(daemon.terminate(), 0)
-        self.assertTrue(any(m.get("STOPPING") == "1" for m in daemon.notify.messages()))
+        daemon.notify.wait_for(lambda m: m.get("STOPPING") == "1")
         for status in daemon.notify.statuses():
             self.assertLessEqual(len(status.encode()), 200)
 

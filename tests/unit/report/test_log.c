@@ -109,6 +109,7 @@ static void test_a_terminal_gets_words(void **state) {
     char buf[256];
     int theirs;
 
+    LEAVE_OUT_IF(access("/dev/pts/ptmx", F_OK) < 0, "no terminals: /dev/pts is not mounted");
     assert_int_equal(openpty(&ours, &theirs, NULL, NULL, NULL), 0);
     pid_t pid = child(theirs, NULL, body_three);
     assert_ended_well(pid);
