@@ -9,6 +9,9 @@
 
 #include <stdlib.h>
 
+/* Handlers that one answer starts: a start keeps the loop for about half a millisecond. */
+#define STARTS_MAX 8
+
 /* Bodies that one answer should bring at most, judged by the largest seen lately. */
 #define ANSWER_BYTES (8u << 20)
 
@@ -180,11 +183,11 @@ static size_t attempt_most(const struct recovery *r) {
     uint64_t by_size;
 
     if (r->settings->payload == PAYLOAD_ID)
-        return BATCH_MAX;
+        return STARTS_MAX;
     if (r->expected_body == 0) /* none seen yet */
         return 1;
     by_size = ANSWER_BYTES / r->expected_body;
-    return by_size < 1 ? 1 : by_size > BATCH_MAX ? BATCH_MAX : (size_t)by_size;
+    return by_size < 1 ? 1 : by_size > STARTS_MAX ? STARTS_MAX : (size_t)by_size;
 }
 
 static void attempt_batch(struct recovery *r, struct batch *batch, usec_t fence) {
