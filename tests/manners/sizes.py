@@ -56,7 +56,8 @@ def functions(code):
         if char == "{":
             if depth == 0:
                 before = code[head:at]
-                called = re.search(r"(\w+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", before))
+                plain = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", before)
+                called = re.search(r"(\w+)\s*\(", plain)
                 is_function = before.rstrip().endswith(")") and "=" not in before and called
                 name = called[1] if is_function else None
             depth += 1
