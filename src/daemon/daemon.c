@@ -96,19 +96,14 @@ static int daemon_init(struct daemon *d) {
     return error;
 }
 
-void daemon_free_links(struct daemon *d) {
-    for (size_t i = 0; d->links && i < d->config->n_redis; i++)
-        d->links[i] = link_free(d->links[i]);
-    d->links_freed = true;
-}
-
 static void daemon_done(struct daemon *d) {
     watchdog_done(d);
     status_done(d);
     stop_done(d);
     for (size_t i = 0; d->members && i < d->n_members; i++)
         d->members[i].recovery = recovery_free(d->members[i].recovery);
-    daemon_free_links(d);
+    for (size_t i = 0; d->links && i < d->config->n_redis; i++)
+        d->links[i] = link_free(d->links[i]);
     free(d->members);
     free(d->links);
     d->slots = slots_free(d->slots);

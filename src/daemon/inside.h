@@ -48,11 +48,7 @@ struct daemon {
     struct status status;
     bool stopping;
     bool cut_short;
-    bool links_freed;
 };
-
-/* daemon.c */
-void daemon_free_links(struct daemon *d);
 
 /* stop.c */
 int stop_init(struct daemon *d);

@@ -34,15 +34,20 @@ static void cut_short(struct daemon *d, bool kill, const char *why) {
     timer_arm(d->drain_timer, kill ? KILL_GRACE : STOP_GRACE);
 }
 
+/* A server that does not answer holds up the end: what is out is left unknown. */
+static void give_up_links(struct daemon *d) {
+    for (size_t i = 0; i < d->config->n_redis; i++)
+        if (d->links[i])
+            link_drop(d->links[i], "stopping", NULL);
+}
+
 static void drain_timer_fired(void *data) {
     struct daemon *d = data;
 
-    if (!d->cut_short) {
+    if (!d->cut_short)
         cut_short(d, false, "drain_timeout is over");
-    } else if (!d->links_freed) {
-        /* A server that does not answer holds up the end: what is out is left unknown. */
-        daemon_free_links(d);
-    }
+    else
+        give_up_links(d);
 }
 
 static void begin_drain(struct daemon *d, const char *signal_name) {

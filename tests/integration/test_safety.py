@@ -438,6 +438,20 @@ class Safety(Test):
         daemon.notify.wait_status("waiting (redis")
         self.assertEqual(daemon.terminate(), 0)
 
+    def test_drain_with_a_server_that_does_not_answer(self):
+        """A result that cannot be acknowledged holds up the end only for a while."""
+        strand(self.r, 2)
+        gate = self.gate()
+        daemon = self.daemon(config(self.redis.url, {
+            "orders": recovery(self.logging_handler(gate.wait), concurrency=2, min_idle="3600s")},
+            redis="command_timeout = 600s\n", daemon="drain_timeout = 100ms\n"))
+        daemon.wait_count(2, DELIVERIES="2")
+        self.redis.signal(signal.SIGSTOP)
+        gate.open(2)
+        daemon.wait_count(2, OUTCOME="ok")
+        self.assertEqual(daemon.terminate(), 0)
+        self.redis.signal(signal.SIGCONT)
+
     # --- attempts that do not begin -----------------------------------------------------------------
 
     def test_wrong_command(self):
