@@ -178,8 +178,17 @@ bool text_is_utf8(struct blob from) {
     const unsigned char *p = (const unsigned char *)from.data;
 
     for (size_t i = 0; i < from.size;) {
-        size_t n = utf8_length(p + i, from.size - i);
+        uint64_t eight;
 
+        /* Most of what is checked is large and plain. */
+        if (from.size - i >= sizeof(eight)) {
+            memcpy(&eight, p + i, sizeof(eight));
+            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+                i += sizeof(eight);
+                continue;
+            }
+        }
+        size_t n = utf8_length(p + i, from.size - i);
         if (n == 0)
             return false;
         i += n;

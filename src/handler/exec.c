@@ -204,18 +204,18 @@ static int open_output(struct exec_run *run, const char *name, bool logged, stru
 static int open_feed(struct exec_run *run, const struct entry *entry, uint64_t deliveries,
                      int *ret_theirs) {
     const struct handler *handler = run->base.handler;
-    struct payload payload;
+    struct payload *payload;
     int ours;
 
-    int r = payload_build(handler->settings, entry, deliveries, &payload);
+    int r = payload_new(handler->settings, entry, deliveries, &payload);
     if (r < 0)
         return r;
     r = open_pipe(1, &ours, ret_theirs);
     if (r < 0) {
-        payload_clear(&payload);
+        payload_free(payload);
         return r;
     }
-    return feed_new(handler->loop, ours, &payload, &run->feed);
+    return feed_new(handler->loop, ours, payload, &run->feed);
 }
 
 static int open_all(struct exec_run *run, const struct entry *entry, uint64_t deliveries,

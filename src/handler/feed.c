@@ -13,15 +13,13 @@
 #include <unistd.h>
 
 enum {
-    WRITE_PER_TURN = 64 * 1024,
     DEFAULT_PIPE_SIZE = 64 * 1024,
     LARGE_PIPE_SIZE = 256 * 1024,
 };
 
 struct feed {
     int fd;
-    struct payload payload;
-    size_t written;
+    struct payload *payload;
     struct io_watch *watch;
 };
 
@@ -30,37 +28,41 @@ static void feed_finish(struct feed *feed) {
     if (feed->fd >= 0)
         (void)close(feed->fd);
     feed->fd = -1;
-    payload_clear(&feed->payload);
+    feed->payload = payload_free(feed->payload);
 }
 
+/* A chunk a turn. */
 static void feed_write(void *data) {
     struct feed *feed = data;
-    size_t left = feed->payload.size - feed->written;
-    size_t most = left < WRITE_PER_TURN ? left : WRITE_PER_TURN;
-    ssize_t n = write(feed->fd, feed->payload.data + feed->written, most);
+    struct blob chunk;
+    ssize_t n;
 
+    if (payload_next(feed->payload, &chunk) < 0 || chunk.size == 0) {
+        feed_finish(feed);
+        return;
+    }
+    n = write(feed->fd, chunk.data, chunk.size);
     if (n < 0) {
         /* EPIPE: it has closed its input, which is its right. */
         if (errno != EAGAIN && errno != EINTR)
             feed_finish(feed);
         return;
     }
-    feed->written += (size_t)n;
-    if (feed->written == feed->payload.size)
+    payload_take(feed->payload, (size_t)n);
+    if ((size_t)n == chunk.size && (payload_next(feed->payload, &chunk) < 0 || chunk.size == 0))
         feed_finish(feed);
 }
 
 int feed_new(struct loop *loop, int fd, struct payload *payload, struct feed **ret) {
     struct feed *feed = calloc(1, sizeof(*feed));
     if (!feed) {
-        payload_clear(payload);
+        payload_free(payload);
         (void)close(fd);
         return -ENOMEM;
     }
-    *feed = (struct feed){.fd = fd, .payload = *payload};
-    *payload = (struct payload){0};
+    *feed = (struct feed){.fd = fd, .payload = payload};
     /* Fewer turns for a large one; refused where the user has too many such pipes. */
-    if (feed->payload.size > DEFAULT_PIPE_SIZE)
+    if (payload_size_guess(payload) > DEFAULT_PIPE_SIZE)
         (void)fcntl(fd, F_SETPIPE_SZ, (int)LARGE_PIPE_SIZE);
     if (io_watch_new(loop, fd, IO_WRITE, feed_write, feed, &feed->watch) < 0) {
         feed_free(feed);

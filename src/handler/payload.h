@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a handler is given of an entry, as bytes. Pure.
+ * What a handler is given of an entry, as bytes, piece by piece: however large an entry is, no
+ * turn of the loop encodes more than a piece of it. The entry's strings are copied once, when
+ * the payload is made; what is written is made from that copy when the handler takes it.
  *
  *   json  {"recovery":..,"stream":..,"group":..,"id":"1-0","deliveries":2,"fields":[[..,..]]}
  *         and a newline; order and duplicate names kept; a string that is not UTF-8 becomes
@@ -14,12 +16,18 @@
 #include "base/error.h"
 #include "config/settings.h"
 
-struct payload {
-    char *data;
-    size_t size;
-};
+struct payload;
 
-/* Builds settings->payload. *ret becomes the caller's: payload_clear(). -ENOMEM. */
-MUST_CHECK int payload_build(const struct recovery_settings *settings, const struct entry *entry,
-                             uint64_t deliveries, struct payload *ret);
-void payload_clear(struct payload *payload);
+/* Settings are borrowed and outlive it. -ENOMEM. */
+MUST_CHECK int payload_new(const struct recovery_settings *settings, const struct entry *entry,
+                           uint64_t deliveries, struct payload **ret);
+struct payload *payload_free(struct payload *payload);
+
+/* The next bytes, the same until they are taken; size 0: that was all. Borrowed until the next
+ * call. -ENOMEM. */
+MUST_CHECK int payload_next(struct payload *payload, struct blob *ret);
+/* So many of them are done with. */
+void payload_take(struct payload *payload, size_t size);
+
+/* Roughly how many bytes it has. */
+size_t payload_size_guess(const struct payload *payload);

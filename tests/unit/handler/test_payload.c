@@ -17,14 +17,39 @@ static struct recovery_settings settings = {
     .payload = PAYLOAD_JSON,
 };
 
-static void expect(const struct entry *entry, uint64_t deliveries, const char *bytes, size_t size) {
-    struct payload payload;
+/* All its chunks together, taken in strides that meet no boundary. */
+struct whole {
+    char *data;
+    size_t size;
+};
 
-    assert_int_equal(payload_build(&settings, entry, deliveries, &payload), 0);
+static struct whole build(const struct entry *entry, uint64_t deliveries) {
+    struct whole whole = {0};
+    struct payload *payload = NULL;
+    struct blob next;
+
+    assert_int_equal(payload_new(&settings, entry, deliveries, &payload), 0);
+    for (;;) {
+        assert_int_equal(payload_next(payload, &next), 0);
+        if (next.size == 0)
+            break;
+        size_t n = next.size > 7001 ? 7001 : next.size;
+        whole.data = realloc(whole.data, whole.size + n);
+        assert_non_null(whole.data);
+        memcpy(whole.data + whole.size, next.data, n);
+        whole.size += n;
+        payload_take(payload, n);
+    }
+    payload_free(payload);
+    return whole;
+}
+
+static void expect(const struct entry *entry, uint64_t deliveries, const char *bytes, size_t size) {
+    struct whole payload = build(entry, deliveries);
+
     assert_int_equal(payload.size, size);
     assert_memory_equal(payload.data, bytes, size);
-    payload_clear(&payload);
-    assert_null(payload.data);
+    free(payload.data);
 }
 #define EXPECT(entry, deliveries, text) expect(entry, deliveries, text, sizeof(text) - 1)
 
@@ -102,11 +127,11 @@ static void test_json_of_every_byte_is_one_line(void **state) {
     char low[128];
     struct blob strings[] = {BLOB("f"), {low, sizeof(low)}};
     struct entry entry = {.id = {1, 0}, .strings = strings, .n_strings = 2};
-    struct payload payload;
+    struct whole payload;
 
     for (size_t i = 0; i < sizeof(low); i++)
         low[i] = (char)i;
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     assert_ptr_equal(memchr(payload.data, '\n', payload.size), payload.data + payload.size - 1);
 
     json_t *json = json_loadb(payload.data, payload.size, JSON_ALLOW_NUL, NULL);
@@ -115,7 +140,7 @@ static void test_json_of_every_byte_is_one_line(void **state) {
     assert_int_equal(json_string_length(value), sizeof(low));
     assert_memory_equal(json_string_value(value), low, sizeof(low));
     json_decref(json);
-    payload_clear(&payload);
+    free(payload.data);
 }
 
 static void test_resp_is_byte_exact(void **state) {
@@ -142,14 +167,14 @@ enum { PAIRS = 10000 };
 static void test_ten_thousand_pairs(void **state) {
     static struct blob strings[2 * PAIRS];
     struct entry entry = {.id = {1, 2}, .strings = strings, .n_strings = 2 * PAIRS};
-    struct payload payload;
+    struct whole payload;
 
     for (size_t i = 0; i < PAIRS; i++) {
         strings[2 * i] = (struct blob){"same", 4};
         strings[2 * i + 1] = (struct blob){"\n\n\n\n", i % 5};
     }
     settings.payload = PAYLOAD_JSON;
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     json_t *json = json_loadb(payload.data, payload.size, 0, NULL);
     assert_non_null(json);
     json_t *fields = json_object_get(json, "fields");
@@ -157,22 +182,22 @@ static void test_ten_thousand_pairs(void **state) {
     json_t *last = json_array_get(fields, PAIRS - 1);
     assert_string_equal(json_string_value(json_array_get(last, 1)), "\n\n\n\n");
     json_decref(json);
-    payload_clear(&payload);
+    free(payload.data);
 
     settings.payload = PAYLOAD_RESP;
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     static const char head[] = "*2\r\n$3\r\n1-2\r\n*20000\r\n$4\r\nsame\r\n$0\r\n\r\n";
     assert_memory_equal(payload.data, head, sizeof(head) - 1);
-    payload_clear(&payload);
+    free(payload.data);
 }
 
-/* The first guess of the size holds unless something is escaped; then the buffer grows. */
+/* Values that are made of many pieces. */
 static void test_large_values(void **state) {
     const size_t size = 4 << 20;
     char *value = malloc(size);
     struct blob strings[] = {BLOB("f"), {value, size}};
     struct entry entry = {.id = {1, 2}, .strings = strings, .n_strings = 2};
-    struct payload payload;
+    struct whole payload;
     size_t around =
         sizeof("{\"recovery\":\"orders\",\"stream\":\"orders:in\",\"group\":\"workers\","
                "\"id\":\"1-2\",\"deliveries\":1,\"fields\":[[\"f\",]]}\n") -
@@ -181,18 +206,48 @@ static void test_large_values(void **state) {
     assert_non_null(value);
     settings.payload = PAYLOAD_JSON;
     memset(value, 'x', size);
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     assert_int_equal(payload.size, around + size + 2);
-    payload_clear(&payload);
+    free(payload.data);
     memset(value, 1, size); /* \u0001 */
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     assert_int_equal(payload.size, around + 6 * size + 2);
-    payload_clear(&payload);
+    free(payload.data);
     memset(value, 0xff, size);
-    assert_int_equal(payload_build(&settings, &entry, 1, &payload), 0);
+    payload = build(&entry, 1);
     assert_int_equal(payload.size, around + (size + 2) / 3 * 4 + sizeof("{\"base64\":\"\"}") - 1);
-    payload_clear(&payload);
+    free(payload.data);
     free(value);
+}
+
+/* Characters of two to four bytes lie across the ends of pieces. */
+static void test_pieces_end_between_characters(void **state) {
+    static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+
+    settings.payload = PAYLOAD_JSON;
+    for (size_t c = 0; c < 3; c++) {
+        size_t width = strlen(characters[c]), size = 0, room = (200 << 10) + 3;
+        char *value = malloc(room);
+
+        assert_non_null(value);
+        value[size++] = 'x';
+        while (size + width <= room) {
+            memcpy(value + size, characters[c], width);
+            size += width;
+        }
+        struct blob strings[] = {BLOB("f"), {value, size}};
+        struct entry entry = {.id = {1, 2}, .strings = strings, .n_strings = 2};
+        struct whole payload = build(&entry, 1);
+        json_t *json = json_loadb(payload.data, payload.size, 0, NULL);
+
+        assert_non_null(json);
+        json_t *back = json_array_get(json_array_get(json_object_get(json, "fields"), 0), 1);
+        assert_int_equal(json_string_length(back), size);
+        assert_memory_equal(json_string_value(back), value, size);
+        json_decref(json);
+        free(payload.data);
+        free(value);
+    }
 }
 
 int main(void) {
@@ -207,6 +262,7 @@ int main(void) {
         cmocka_unit_test(test_id_is_the_bare_id),
         cmocka_unit_test(test_ten_thousand_pairs),
         cmocka_unit_test(test_large_values),
+        cmocka_unit_test(test_pieces_end_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
