@@ -251,6 +251,7 @@ static void link_has_failed(void *data) {
     if (r->mode == RECOVERY_ONCE && r->state != RECOVERY_GONE && r->state != RECOVERY_DRAINING) {
         scan_abort(r);
         r->cut_short = true; /* what runs is waited for; its result has nowhere to go */
+        timer_disarm(r->timer);
         recovery_enter(r, RECOVERY_DRAINING);
     }
     recovery_changed(r);
