@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Were the promises kept? Judges a run of several daemons by what was written down meanwhile: the
+handlers' ledger, the XACKs on the wire, what was done to daemons and server, and the pending
+entries at the end. Knows nothing of how the run was made.
+
+    overlap     two handlers on one entry at the same time. Excused where the daemon of the one
+                that began first, or its link, had stood still for so long that its claim ran out
+                (nobody can call a handler back), or where a foreign client took the entry away.
+    under-count a handler was given a number that is not higher than that of the handler before
+                it, or the counter is lower than the number of attempts that began
+    twice       two handlers of one life of one daemon on one entry at once (never excused)
+    unprocessed an XACK by a daemon whose handler had not said ok before
+    lost        neither pending nor acknowledged by anybody, or gone from the stream
+
+All times are seconds on CLOCK_BOOTTIME.
+"""
+
+import struct
+from bisect import bisect_right
+from collections import namedtuple
+
+RECORD = struct.Struct("=QQQQIIBB22s")  # tests/torture/ledger.h
+BEGIN, END = 0, 1
+OUTCOMES = ("", "ok", "retry", "reject", "crash", "stopped")
+
+# A claim is renewed at M/3, looked at every M/12; what is younger than M has 0.58 M left at least.
+STANDSTILL = 0.58
+NEVER = float("inf")
+
+Interval = namedtuple("Interval", "start end")
+Ack = namedtuple("Ack", "time daemon ids")
+
+
+class Handling:
+    """One handler: from its begin to its end, its daemon's death, or for ever."""
+
+    def __init__(self, entry, daemon, life, pid, deliveries, begin, end=NEVER, outcome=""):
+        self.entry, self.daemon, self.life, self.pid = entry, daemon, life, pid
+        self.deliveries, self.begin, self.end, self.outcome = deliveries, begin, end, outcome
+
+    def __repr__(self):
+        return (f"{self.entry} by {self.daemon}/{self.life} pid {self.pid} delivery "
+                f"{self.deliveries} [{self.begin:.6f}, {self.end:.6f}] {self.outcome or 'no end'}")
+
+
+class LedgerError(Exception):
+    """The ledger cannot be what handlers wrote."""
+
+
+def read_ledger(data):
+    """All handlings, in the order in which they began."""
+    open_ones, out = {}, []
+    for usec, ms, seq, deliveries, pid, life, kind, outcome, name in RECORD.iter_unpack(data):
+        entry, daemon = f"{ms}-{seq}", name.rstrip(b"\0").decode()
+        key = (pid, entry, daemon)
+        if kind == BEGIN:
+            open_ones[key] = Handling(entry, daemon, life, pid, deliveries, usec / 1e6)
+            out.append(open_ones[key])
+        elif key in open_ones:
+            handling = open_ones.pop(key)
+            handling.end, handling.outcome = usec / 1e6, OUTCOMES[outcome]
+        else:
+            raise LedgerError(f"an end without a begin: {key}")
+    out.sort(key=lambda h: h.begin)
+    return out
+
+
+class Facts:
+    """What is known of a run."""
+
+    def __init__(self, min_idle):
+        self.min_idle = min_idle
+        self.handlings = []
+        self.deaths = {}        # life -> when it was killed or ended
+        self.still = {}         # daemon -> Intervals in which it was stopped
+        self.link_still = {}    # daemon -> Intervals in which its link brought no answer
+        self.server_still = []  # Intervals in which the server answered nobody
+        self.acks = []          # Ack, as the daemons sent them
+        self.stranded = set()   # IDs that were delivered and never acknowledged by their consumer
+        self.in_stream = set()  # IDs in the stream at the end
+        self.removed = set()    # IDs that somebody deleted from the stream
+        self.foreign_acked = set()
+        self.foreign_claimed = {}  # ID -> times at which a foreign client took it by force
+        self.pending = {}       # at the end: ID -> (consumer, idle, deliveries)
+
+
+class Verdict:
+    COUNTED = ("overlaps", "undercounts", "twice", "unprocessed", "lost")
+
+    def __init__(self):
+        self.overlaps, self.excused, self.undercounts = [], [], []
+        self.twice, self.unprocessed, self.lost = [], [], []
+        self.entries = self.attempts = self.acked = self.repeated = 0
+
+    @property
+    def ok(self):
+        return not any(getattr(self, name) for name in self.COUNTED)
+
+    def findings(self):
+        return [f"{name}: {finding}" for name in (*self.COUNTED, "excused")
+                for finding in getattr(self, name)]
+
+
+def uncovered(start, end, others):
+    """How much of [start, end] none of the others covers."""
+    at, total = start, 0.0
+    for other in sorted(others):
+        if other.end <= at or other.start >= end:
+            continue
+        total += max(0.0, other.start - at)
+        at = max(at, other.end)
+    return total + max(0.0, end - at)
+
+
+def gaps(times, least):
+    """Intervals of at least this length between neighbours."""
+    times = sorted(times)
+    return [Interval(a, b) for a, b in zip(times, times[1:]) if b - a >= least]
+
+
+def excuse(facts, first, second):
+    """Why `second` may have begun while `first` ran, or None."""
+    least = STANDSTILL * facts.min_idle
+    # The claim that ran out is the one from before the handler's first standstill: whatever came
+    # to an end before the handler began is no excuse, for it was checked afterwards.
+    for still in facts.still.get(first.daemon, ()):
+        if still.start < second.begin and still.end > first.begin and (
+                still.end - still.start >= least):
+            return "its daemon stood still"
+    for still in facts.link_still.get(first.daemon, ()):
+        if still.start < second.begin and still.end > first.begin and (
+                uncovered(still.start, still.end, facts.server_still) >= least):
+            return "its link stood still"
+    for time in facts.foreign_claimed.get(first.entry, ()):
+        if time < second.begin:
+            return "taken away by force"
+    return None
+
+
+def _judge_entry(facts, verdict, entry, handlings):
+    for at, handling in enumerate(handlings):
+        for other in handlings[at + 1 :]:
+            if other.begin >= handling.end:
+                continue
+            text = f"{handling} | {other}"
+            if other.life == handling.life:
+                verdict.twice.append(text)
+                continue
+            reason = excuse(facts, handling, other)
+            if reason:
+                verdict.excused.append(f"{text} ({reason})")
+            else:
+                verdict.overlaps.append(text)
+        # One delivery before it was stranded.
+        if handling.deliveries < at + 2 or at and (
+                handling.deliveries <= handlings[at - 1].deliveries):
+            verdict.undercounts.append(
+                f"{handling}, attempt {at + 1}" + (f" | {handlings[at - 1]}" if at else ""))
+    if entry in facts.pending and facts.pending[entry][2] < len(handlings) + 1:
+        verdict.undercounts.append(
+            f"{entry}: {len(handlings)} attempts, counter {facts.pending[entry][2]}")
+    verdict.repeated += max(0, sum(h.outcome == "ok" for h in handlings) - 1)
+
+
+def _judge_acks(facts, verdict):
+    done = {}
+    for handling in facts.handlings:
+        if handling.outcome == "ok":
+            done.setdefault((handling.daemon, handling.entry), []).append(handling.end)
+    for times in done.values():
+        times.sort()
+    for ack in facts.acks:
+        for entry in ack.ids:
+            if bisect_right(done.get((ack.daemon, entry), ()), ack.time) == 0:
+                verdict.unprocessed.append(f"{entry}: XACK by {ack.daemon} at {ack.time:.6f}")
+
+
+def judge(facts):
+    verdict = Verdict()
+    by_entry = {}
+    for handling in facts.handlings:
+        handling.end = min(handling.end, facts.deaths.get(handling.life, NEVER))
+        by_entry.setdefault(handling.entry, []).append(handling)
+    for entry, handlings in by_entry.items():
+        handlings.sort(key=lambda h: h.begin)
+        _judge_entry(facts, verdict, entry, handlings)
+    _judge_acks(facts, verdict)
+    acked = {entry for ack in facts.acks for entry in ack.ids}
+    excused = facts.removed | facts.foreign_acked
+    for entry in sorted(facts.stranded | set(by_entry)):
+        if entry not in facts.in_stream and entry not in facts.removed:
+            verdict.lost.append(f"{entry}: no longer in the stream")
+        elif entry not in facts.pending and entry not in excused and entry not in acked:
+            verdict.lost.append(f"{entry}: not pending, and nobody acknowledged it")
+    verdict.entries = len(facts.stranded)
+    verdict.attempts = len(facts.handlings)
+    verdict.acked = len((acked & facts.stranded) - set(facts.pending))
+    return verdict

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs several daemons against one server while everything around them breaks, and lets the
+oracle judge what came of it. One line a mode; the exit status is 1 if a promise was broken.
+
+    run.py --mode cuts --seconds 20 --seed 7
+    run.py --all
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mode", default="mixed")
+    parser.add_argument("--all", action="store_true", help="each mode in turn")
+    parser.add_argument("--seconds", type=float, default=20, help="how long things break (20)")
+    parser.add_argument("--seed", type=int, help="of the schedule; drawn if it is not given")
+    parser.add_argument("--daemons", type=int, default=4)
+    parser.add_argument("--min-idle", type=float, default=1.0, help="seconds (1)")
+    parser.add_argument("--quiet", type=float, default=90,
+                        help="how long everything may take to settle afterwards (90)")
+    parser.add_argument("--xautoclaimd", default=os.environ.get("XAUTOCLAIMD"))
+    parser.add_argument("--faultproxy", default=os.environ.get("FAULTPROXY"))
+    parser.add_argument("--redis-server", default=os.environ.get("REDIS_SERVER"))
+    parser.add_argument("--keep", action="store_true", help="keep the logs of a good run too")
+    parser.add_argument("--tap", action="store_true", help="for meson: a fixed seed and a random one")
+    given = parser.parse_args()
+    if not given.xautoclaimd:
+        parser.error("--xautoclaimd PATH or XAUTOCLAIMD is needed")
+    return given
+
+
+OPTIONS = options()
+# Before the harness is read, which takes them from there.
+os.environ["XAUTOCLAIMD"] = os.path.abspath(OPTIONS.xautoclaimd)
+os.environ["FAULTPROXY"] = os.path.abspath(OPTIONS.faultproxy or os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(OPTIONS.xautoclaimd))), "tests", "support",
+    "faultproxy"))
+if OPTIONS.redis_server:
+    os.environ["REDIS_SERVER"] = OPTIONS.redis_server
+
+import faults  # noqa: E402
+import oracle  # noqa: E402
+import recording  # noqa: E402
+from harness import GROUP, STREAM, pending  # noqa: E402
+from world import World, boottime, stream  # noqa: E402
+
+
+# A link that comes up only to go down again stands still.
+GREETING = ("HELLO", "AUTH", "SELECT", "CLIENT")
+
+
+def read_ledger(world):
+    with open(world.ledger, "rb") as file:
+        return oracle.read_ledger(file.read())
+
+
+def unexplained(world, client):
+    """Pending entries that neither a reject nor a deletion explains; and whether handlers run."""
+    handlings = read_ledger(world)
+    lives = {node.process.pid for node in world.nodes}
+    rejected = {h.entry for h in handlings if h.outcome == "reject"}
+    running = any(not h.outcome and h.life in lives for h in handlings)
+    return set(pending(client)) - rejected - world.removed, running
+
+
+def settle(world, seconds):
+    """Waits until nothing is left to do; returns what is in the way."""
+    deadline = time.monotonic() + seconds
+    with world.client() as client:
+        world.strand_the_rest(client)
+        while True:
+            left, running = unexplained(world, client)
+            for node in world.nodes:
+                node.look_after()
+            if not left and not running or any(node.failures for node in world.nodes):
+                return []
+            if time.monotonic() > deadline:
+                return [f"not settled in {seconds} s: {len(left)} pending, such as "
+                        f"{sorted(left)[:5]}" if left else "handlers that do not end"]
+            threading.Event().wait(0.1)
+
+
+def read_links(world, facts):
+    shift = boottime() - time.clock_gettime(time.CLOCK_MONOTONIC)
+    least = oracle.STANDSTILL * world.min_idle
+    for node in world.nodes:
+        exchanges = recording.exchanges(node.proxy.record_path)
+        answers = [e.answered + shift for e in exchanges
+                   if e.answered is not None and e.name not in GREETING]
+        facts.link_still[node.name] = oracle.gaps(answers, least)
+        facts.acks += [oracle.Ack(e.sent + shift, node.name, [i.decode() for i in e.words[3:]])
+                       for e in exchanges if e.name == "XACK"]
+
+
+def collect(world):
+    facts = oracle.Facts(world.min_idle)
+    with world.client() as client:
+        facts.pending = pending(client)
+        facts.in_stream = {i.decode() for i, _ in client("XRANGE", STREAM, "-", "+")}
+    facts.handlings = read_ledger(world)
+    facts.server_still = world.server_still
+    facts.removed, facts.foreign_acked = world.removed, world.foreign_acked
+    facts.foreign_claimed = world.foreign_claimed
+    facts.stranded = (world.produced | facts.in_stream) - world.consumer_acked
+    for node in world.nodes:
+        facts.deaths.update(node.deaths)
+        facts.still[node.name] = node.still
+    read_links(world, facts)
+    return facts
+
+
+def strike(world, mode, seed, seconds):
+    world.broken = []
+    threads = faults.begin(world, mode, seed)
+    threads.append(threading.Thread(target=world.produce, args=(stream(seed, "producer"),)))
+    threads[-1].start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not any(node.failures for node in world.nodes):
+        threading.Event().wait(0.1)
+        for node in world.nodes:
+            if node.lock.acquire(blocking=False):
+                node.look_after()
+                node.lock.release()
+    world.ended.set()
+    for thread in threads:
+        thread.join()
+
+
+def line(mode, seed, verdict, complaints, seconds):
+    return (f"{mode:8s} seed {seed:<10d} entries {verdict.entries:5d}  attempts "
+            f"{verdict.attempts:5d}  acked {verdict.acked:5d}  repeated {verdict.repeated:4d}  "
+            f"overlaps {len(verdict.overlaps):3d} (+{len(verdict.excused)} excused)  under-counts "
+            f"{len(verdict.undercounts):3d}  twice {len(verdict.twice):3d}  lost "
+            f"{len(verdict.lost):3d}  unprocessed {len(verdict.unprocessed):3d}  other "
+            f"{len(complaints)}  {seconds:.0f} s")
+
+
+def run(mode, seed, given):
+    """(the line, whether all promises were kept, what was found, where the logs are)"""
+    begun = time.monotonic()
+    directory = tempfile.mkdtemp(prefix="xat")
+    world = World(directory, seed, given.daemons, given.min_idle, "clock" in faults.of_mode(mode))
+    try:
+        strike(world, mode, seed, given.seconds)
+        complaints = settle(world, given.quiet)
+        for node in world.nodes:
+            if node.process.poll() is None:
+                node.terminate()
+            complaints += node.complaints()
+        facts = collect(world)
+    finally:
+        world.stop()
+    complaints += world.broken
+    verdict = oracle.judge(facts)
+    findings = complaints + verdict.findings()
+    good = verdict.ok and not complaints
+    with open(os.path.join(directory, "findings"), "w") as file:
+        file.write(line(mode, seed, verdict, complaints, 0) + "\n" + "\n".join(findings) + "\n")
+    text = line(mode, seed, verdict, complaints, time.monotonic() - begun)
+    if good and not given.keep:
+        shutil.rmtree(directory, ignore_errors=True)
+        directory = ""
+    return text, good, findings, directory
+
+
+def show(findings, directory, prefix=""):
+    for finding in findings[:20]:
+        print(prefix + finding)
+    if directory:
+        print(f"{prefix}logs are in {directory}", flush=True)
+
+
+def new_seed():
+    return int.from_bytes(os.urandom(4), "little")
+
+
+def as_tap(given):
+    good = True
+    given.seconds = min(given.seconds, 6)
+    for n, seed in enumerate((1, new_seed()), 1):
+        text, ok, findings, directory = run(given.mode, seed, given)
+        print(f"{'ok' if ok else 'not ok'} {n} - {given.mode}, seed {seed}\n# {text}", flush=True)
+        if not ok:
+            show(findings, directory, "# ")
+        good = good and ok
+    print("1..2")
+    return good
+
+
+def main(given):
+    good = True
+    if given.tap:
+        return as_tap(given)
+    seed = new_seed() if given.seed is None else given.seed
+    for mode in faults.MODES if given.all else given.mode.split(","):
+        if mode not in faults.MODES:
+            sys.exit(f"no such mode: {mode}; there are {', '.join(faults.MODES)}")
+        text, ok, findings, directory = run(mode, seed, given)
+        print(text, flush=True)
+        if not ok or given.keep:
+            show(findings, directory, "    ")
+        good = good and ok
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(OPTIONS) else 1)
