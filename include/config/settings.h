@@ -65,4 +65,9 @@ struct recovery_settings {
     usec_t handler_timeout;
     enum output_policy handler_output;
     enum missing_policy missing;
+    uint64_t max_deliveries; /* 0: no limit */
+    usec_t retry_delay;
+    usec_t retry_delay_max;
+    const char *dead_letter_stream; /* NULL: none */
+    uint64_t dead_letter_maxlen;    /* 0: no limit */
 };

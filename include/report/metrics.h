@@ -16,6 +16,7 @@ struct recovery_counters {
     uint64_t attempts_ok;
     uint64_t attempts_retry;
     uint64_t attempts_reject;
+    uint64_t dead_lettered;
     uint64_t acked;
     uint64_t ack_none;
     uint64_t ack_unknown;

@@ -135,6 +135,11 @@ void report_attempt_ended_(struct report_place place, struct report_subject *sub
 /* Left pending for good. */
 void report_exhausted_(struct report_place place, struct report_subject *subject,
                        struct entry_id id, uint64_t deliveries, const char *reason);
+/* Copied to the dead letter stream `target` and acknowledged (acked: what XACK said). outcome:
+ * "reject", "exhausted". */
+void report_dead_lettered_(struct report_place place, struct report_subject *subject,
+                           struct entry_id id, uint64_t deliveries, const char *outcome,
+                           const char *reason, const char *target, uint64_t acked);
 /* One answered XACK: `sent` different IDs, `acked` the integer it returned. `repeated`: sent
  * again after a lost answer, so its zeros prove nothing. */
 void report_acked_(struct report_place place, struct report_subject *subject,
@@ -172,6 +177,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_attempt_begun(...) report_attempt_begun_(REPORT_HERE, __VA_ARGS__)
 #define report_attempt_ended(...) report_attempt_ended_(REPORT_HERE, __VA_ARGS__)
 #define report_exhausted(...) report_exhausted_(REPORT_HERE, __VA_ARGS__)
+#define report_dead_lettered(...) report_dead_lettered_(REPORT_HERE, __VA_ARGS__)
 #define report_acked(...) report_acked_(REPORT_HERE, __VA_ARGS__)
 #define report_renewed(...) report_renewed_(REPORT_HERE, __VA_ARGS__)
 #define report_released(...) report_released_(REPORT_HERE, __VA_ARGS__)

@@ -36,7 +36,8 @@ struct recovery_draft {
     const char *redis;
     const char *consumer; /* with its % specifiers; once expanded, written to expand to itself */
     const char *command;
-    struct draft *server; /* NULL: there is none of that name */
+    const char *dead_letter_stream; /* "": none */
+    struct draft *server;           /* NULL: there is none of that name */
 };
 
 #define DRAFT_KEYS_MAX 24

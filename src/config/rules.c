@@ -185,6 +185,10 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
 
     if (settings->claim_ahead == VALUE_AUTO)
         settings->claim_ahead = settings->concurrency;
+    if (draft_knows(draft, "max_deliveries") && settings->max_deliveries == 1)
+        complain_warning(rules->complaints, draft_place(draft, "max_deliveries"),
+                         "the delivery to the consumer that was lost counts, so nothing is ever "
+                         "handed out; recommended: at least 2");
     if (draft_knows(draft, "count") && settings->count > COUNT_WARNED)
         complain_warning(rules->complaints, draft_place(draft, "count"),
                          "the server may walk %" PRIu64 " entries in one blocking call; "
@@ -197,6 +201,33 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
                          daemon->daemon.max_handlers);
 }
 
+static void check_retries(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+
+    if (settings->retry_delay == VALUE_AUTO && draft_knows(draft, "min_idle"))
+        settings->retry_delay = settings->min_idle;
+    if (!draft_given(draft, "retry_delay_max"))
+        settings->retry_delay_max = usec_max(settings->retry_delay_max, settings->retry_delay);
+    else if (draft_knows(draft, "retry_delay_max") && draft_knows(draft, "retry_delay") &&
+             settings->retry_delay_max < settings->retry_delay)
+        refuse(rules, draft, "retry_delay_max", "less than retry_delay; accepted: at least that");
+}
+
+static void check_dead_letters(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+    const char *target = draft->recovery.dead_letter_stream;
+
+    if (*target != '\0')
+        settings->dead_letter_stream = target;
+    if (*target != '\0' && draft_knows(draft, "stream") && strcmp(target, settings->stream) == 0)
+        refuse(rules, draft, "dead_letter_stream",
+               "the stream itself; accepted: the key of another stream");
+    if (*target == '\0' && draft_knows(draft, "dead_letter_maxlen") &&
+        settings->dead_letter_maxlen > 0)
+        refuse(rules, draft, "dead_letter_maxlen",
+               "there is no dead_letter_stream; accepted: together with that");
+}
+
 static int apply_to_recovery(struct rules *rules, struct draft *draft) {
     draft->recovery.settings.name = draft->name;
     find_server(rules, draft);
@@ -206,6 +237,8 @@ static int apply_to_recovery(struct rules *rules, struct draft *draft) {
     if (r < 0)
         return r;
     check_amounts(rules, draft);
+    check_retries(rules, draft);
+    check_dead_letters(rules, draft);
     return 0;
 }
 

@@ -118,6 +118,26 @@ static const struct row recovery_rows[] = {
     {"missing", VALUE_CHOICE, AT(recovery.settings.missing), "keep", 0, 0, 0, missings,
      "What is done with a pending entry that is no longer in the stream: keep leaves it pending, "
      "ack acknowledges it."},
+    {"max_deliveries", VALUE_NUMBER, AT(recovery.settings.max_deliveries), "0", 0,
+     UINT64_C(1) << 53, 0, NULL,
+     "An entry whose delivery counter has reached this is not handed out again, but dead-lettered "
+     "or, without dead_letter_stream, left pending. The first delivery, to the consumer that was "
+     "lost, counts. 0: no limit."},
+    {"retry_delay", VALUE_DURATION, AT(recovery.settings.retry_delay), "auto",
+     100 * MSEC, 30 * DAY, ROW_AUTO, NULL,
+     "The wait before the next attempt after a failure, doubled with each further one. Kept in "
+     "memory: after a restart, or on another instance, it may be as short as min_idle. auto: "
+     "min_idle."},
+    {"retry_delay_max", VALUE_DURATION, AT(recovery.settings.retry_delay_max), "1h",
+     100 * MSEC, 30 * DAY, 0, NULL,
+     "The longest such wait."},
+    {"dead_letter_stream", VALUE_TEXT, AT(recovery.dead_letter_stream), "", 0, 0, 0, NULL,
+     "The key of a stream that gets a copy of what was rejected or has reached max_deliveries, "
+     "with its provenance; the entry is acknowledged in the same step. Empty: such entries stay "
+     "pending."},
+    {"dead_letter_maxlen", VALUE_NUMBER, AT(recovery.settings.dead_letter_maxlen), "0", 0,
+     UINT64_C(1) << 53, 0, NULL,
+     "That stream is trimmed to about so many entries (MAXLEN ~). 0: no limit."},
 };
 /* clang-format on */
 
@@ -140,10 +160,9 @@ static const struct {
     [SECTION_RECOVERY] = {"recovery",
                           recovery_rows,
                           sizeof(recovery_rows) / sizeof(recovery_rows[0]),
-                          {"address", "workers", "max_deliveries", "retry_delay", "retry_delay_max",
-                           "dead_letter_stream", "dead_letter_maxlen", "target_stream",
-                           "target_maxlen", "worklist", "delete_after_ack", "delete_idle_consumers",
-                           "keep_consumers", "stream_pattern", "group_pattern", "discover_interval",
+                          {"address", "workers", "target_stream", "target_maxlen", "worklist",
+                           "delete_after_ack", "delete_idle_consumers", "keep_consumers",
+                           "stream_pattern", "group_pattern", "discover_interval",
                            "discover_limit"}},
 };
 

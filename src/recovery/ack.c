@@ -52,7 +52,7 @@ static void ack_reply(void *data, const struct answer *answer, uint64_t acked) {
 static void ack_collect(struct recovery *r, struct batch *batch) {
     const struct pass *pass = NULL;
 
-    LEDGER_FOREACH(&r->ledger, HELD_DONE, held) {
+    LEDGER_FOREACH (&r->ledger, HELD_DONE, held) {
         if (batch->n == BATCH_MAX)
             break;
         if (batch->n == 0) {

@@ -37,6 +37,8 @@ void ask_about(struct recovery *r, struct held *held) {
     case HELD_ATTEMPTING:
     case HELD_LOST:
     case HELD_ACKING:
+    case HELD_DEAD: /* its script looks itself */
+    case HELD_BURYING:
     case HELD_RETURNING:
     case HELD_RELEASING:
     case HELD_DOUBTED:
@@ -50,8 +52,8 @@ void ask_about(struct recovery *r, struct held *held) {
 }
 
 void ask_about_all(struct recovery *r) {
-    LEDGER_FOREACH_ALL(&r->ledger, held)
-    ask_about(r, held);
+    LEDGER_FOREACH_ALL (&r->ledger, held)
+        ask_about(r, held);
 }
 
 /* Somebody else has it, or nobody: whoever runs it here goes on, but it is not ours any more. */
@@ -63,7 +65,7 @@ static void lost(struct recovery *r, struct held *held, const char *reason) {
         settle(r, held, SETTLED_LOST);
 }
 
-static void missing(struct recovery *r, struct held *held, bool still_pending) {
+void missing(struct recovery *r, struct held *held, bool still_pending) {
     bool ack = r->settings->missing == MISSING_ACK && still_pending;
 
     report_missing(r->subject, held->id, r->settings->missing == MISSING_ACK);
@@ -73,7 +75,7 @@ static void missing(struct recovery *r, struct held *held, bool still_pending) {
         return;
     }
     if (still_pending)
-        memory_put(&r->memory, held->id, MEMORY_MISSING);
+        (void)memory_put(&r->memory, held->id, MEMORY_MISSING, NULL);
     settle(r, held, SETTLED_MISSING);
 }
 
@@ -172,6 +174,8 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
         settle(r, held, SETTLED_DEFERRED); /* anybody may have it by now: left to a scan */
     else if (held->charged)
         held_enter(&r->ledger, held, HELD_RETURNING);
+    else if (bury_is_over(r, held->deliveries))
+        bury(r, held, false, NULL);
     else if (held->gone_hint)
         ask_exists(r, held);
     else
@@ -249,12 +253,12 @@ static bool ask_owner(struct recovery *r, struct held *held) {
 void ask_pump(struct recovery *r) {
     if (trouble_blocks(r, ORDER_XPENDING) || trouble_blocks(r, ORDER_XRANGE))
         return;
-    LEDGER_FOREACH(&r->ledger, HELD_DOUBTED, held)
-    /* A question or a claim that is still out is answered first. */
-    if (!held->ask_out && !held->claim_out &&
-        (r->ledger.counts[HELD_ASKING] >= BATCH_MAX || !ask_owner(r, held)))
-        return;
-    LEDGER_FOREACH(&r->ledger, HELD_HANDLING, held)
-    if (held->ask_soon && !held->ask_out && !held->claim_out && !ask_owner(r, held))
-        return;
+    LEDGER_FOREACH (&r->ledger, HELD_DOUBTED, held)
+        /* A question or a claim that is still out is answered first. */
+        if (!held->ask_out && !held->claim_out &&
+            (r->ledger.counts[HELD_ASKING] >= BATCH_MAX || !ask_owner(r, held)))
+            return;
+    LEDGER_FOREACH (&r->ledger, HELD_HANDLING, held)
+        if (held->ask_soon && !held->ask_out && !held->claim_out && !ask_owner(r, held))
+            return;
 }

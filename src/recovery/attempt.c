@@ -164,7 +164,7 @@ static bool fits(const struct recovery *r, const struct batch *batch, const stru
 static void attempt_collect(struct recovery *r, struct batch *batch, size_t most, usec_t *fence) {
     usec_t now = clock_boottime(), min_idle = r->settings->min_idle;
 
-    LEDGER_FOREACH(&r->ledger, HELD_READY, held) {
+    LEDGER_FOREACH (&r->ledger, HELD_READY, held) {
         if (batch->n == most)
             break;
         if (held->claim_out || !fits(r, batch, held))
@@ -233,6 +233,20 @@ void attempt_pump(struct recovery *r) {
     attempt_batch(r, batch, fence);
 }
 
+/* Left pending and tried again later, or delivered too often by now. */
+static void failed(struct recovery *r, struct held *held, bool lost, const char *reason) {
+    if (lost) {
+        settle(r, held, SETTLED_LOST);
+        return;
+    }
+    if (bury_is_over(r, held->deliveries)) {
+        bury(r, held, false, reason);
+        return;
+    }
+    retry_later(r, held);
+    settle(r, held, SETTLED_FAILED);
+}
+
 void attempt_ended(void *data, void *token, enum outcome outcome, const char *reason,
                    usec_t duration) {
     static const enum report_outcome reported[] = {
@@ -259,14 +273,13 @@ void attempt_ended(void *data, void *token, enum outcome outcome, const char *re
                        lost || held->ask_soon || held->ask_out ? HELD_DOUBTED : HELD_DONE);
         break;
     case OUTCOME_RETRY:
-        settle(r, held, lost ? SETTLED_LOST : SETTLED_FAILED);
+        failed(r, held, lost, reason);
         break;
     case OUTCOME_REJECT:
-        if (!lost) {
-            memory_put(&r->memory, held->id, MEMORY_REJECTED);
-            report_exhausted(r->subject, held->id, held->deliveries, reason);
-        }
-        settle(r, held, lost ? SETTLED_LOST : SETTLED_REJECTED);
+        if (lost) /* its owner decides */
+            settle(r, held, SETTLED_LOST);
+        else
+            bury(r, held, true, reason);
         break;
     }
     recovery_wake(r);

@@ -10,22 +10,21 @@
 
 #include <stdlib.h>
 
-/* A counter that XNACK FATAL has set: poison, never raised, never handed out. */
-#define DELIVERIES_FATAL ((uint64_t)INT64_MAX)
-
 static void counted_one(struct recovery *r, const struct pending_entry *entry) {
     struct held *held = ledger_find(&r->ledger, entry->id);
+    const struct memory_item *item;
 
     if (!held || held->state != HELD_COUNTING)
         return;
     held->deliveries = entry->deliveries;
     held->counted = true;
-    if (entry->deliveries >= DELIVERIES_FATAL) {
-        report_exhausted(r->subject, held->id, held->deliveries, "marked as fatal");
-        settle(r, held, SETTLED_EXHAUSTED);
-        return;
-    }
-    held_enter(&r->ledger, held, HELD_READY);
+    item = memory_find(&r->memory, held->id);
+    if (item && item->what == MEMORY_REJECTED)
+        bury(r, held, true, item->reason ? item->reason : "rejected by its handler");
+    else if (bury_is_over(r, held->deliveries))
+        bury(r, held, false, NULL);
+    else
+        held_enter(&r->ledger, held, HELD_READY);
 }
 
 /* What was asked for and not in the answer: nobody knows why, so it is asked for by itself. */
@@ -84,7 +83,7 @@ void count_pump(struct recovery *r) {
 
         if (!batch)
             return;
-        LEDGER_FOREACH(&r->ledger, HELD_CLAIMED, held) {
+        LEDGER_FOREACH (&r->ledger, HELD_CLAIMED, held) {
             if (batch->n == BATCH_MAX)
                 break;
             batch->ids[batch->n++] = held->id;

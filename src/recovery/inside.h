@@ -13,11 +13,14 @@
 #include "memory.h"
 #include "recovery/recovery.h"
 #include "redis/command.h"
+#include "told.h"
 #include "trouble.h"
 
 /* IDs in one XCLAIM, XACK or question. */
 #define BATCH_MAX 200
 #define CURSOR_MAX 64
+/* A counter that XNACK FATAL has set: poison, never raised, never handed out. */
+#define DELIVERIES_FATAL ((uint64_t)INT64_MAX)
 
 struct scan {
     bool active;
@@ -53,12 +56,18 @@ struct recovery {
     struct handler *handler;
     struct link_listener listener;
     struct slots_waiter slots_waiter;
-    struct timer *timer;   /* the next scan, or the next try */
-    struct timer *keeper;  /* renewals, while something is held */
-    struct deferred *pump; /* everything that is sent, once a turn of the loop */
-    struct deferred *news; /* calls the owner */
+    struct timer *timer;       /* the next scan, or the next try */
+    struct timer *keeper;      /* renewals, while something is held */
+    struct timer *retry_timer; /* the earliest thing to do about a failed entry */
+    struct deferred *pump;     /* everything that is sent, once a turn of the loop */
+    struct deferred *news;     /* calls the owner */
     struct ledger ledger;
     struct memory memory;
+    struct told told;
+    usec_t
+        burial_since;   /* CLOCK_MONOTONIC since when dead letters cannot be written; 0: they can */
+    usec_t burial_next; /* CLOCK_MONOTONIC of the next try */
+    char burial_phrase[TROUBLE_PHRASE_MAX];
     struct scan scan;
     struct away away;
     bool probe_out;
@@ -97,6 +106,8 @@ bool recovery_may_start(const struct recovery *r);
 struct batch *batch_new(struct recovery *r);
 
 /* scan.c */
+/* Puts an ID that was just claimed into the ledger, for this pass to account for. */
+void hold(struct recovery *r, struct entry_id id, const struct lease *lease, struct pass *pass);
 void scan_begin(struct recovery *r);
 void scan_pump(struct recovery *r);
 void scan_abort(struct recovery *r);
@@ -116,6 +127,20 @@ void attempt_pump(struct recovery *r);
 void attempt_ended(void *data, void *token, enum outcome outcome, const char *reason,
                    usec_t duration);
 
+/* bury.c */
+/* True if an entry with this counter is not handed out any more. */
+bool bury_is_over(const struct recovery *r, uint64_t deliveries);
+/* Dead-letters it, or leaves it pending for good. reason: NULL: its counter. */
+void bury(struct recovery *r, struct held *held, bool rejected, const char *reason);
+void bury_pump(struct recovery *r);
+
+/* retry.c */
+/* Its attempt has failed: it is left pending, and taken again when its delay is over. */
+void retry_later(struct recovery *r, const struct held *held);
+/* A scan has claimed it: is its delay over? If not, the claim is remembered. */
+bool retry_is_due(struct recovery *r, struct memory_item *item, const struct answer *answer);
+void retry_tick(struct recovery *r);
+
 /* ack.c */
 void ack_pump(struct recovery *r);
 
@@ -124,6 +149,8 @@ void ask_pump(struct recovery *r);
 /* Something about its claim is not known: nothing is done with it until it was asked for. */
 void ask_about(struct recovery *r, struct held *held);
 void ask_about_all(struct recovery *r);
+/* Held, and gone from the stream. */
+void missing(struct recovery *r, struct held *held, bool still_pending);
 
 /* keep.c */
 void keep_tick(struct recovery *r);

@@ -73,10 +73,12 @@ static bool is_kept(enum held_state state) {
     case HELD_READY:
     case HELD_HANDLING:
     case HELD_DONE:
+    case HELD_DEAD:
         return true;
     case HELD_ATTEMPTING:
     case HELD_LOST:
     case HELD_ACKING:
+    case HELD_BURYING:
     case HELD_RETURNING:
     case HELD_RELEASING:
     case HELD_DOUBTED:
@@ -112,7 +114,7 @@ static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
 
     if (!batch)
         return;
-    LEDGER_FOREACH_ALL(&r->ledger, held) {
+    LEDGER_FOREACH_ALL (&r->ledger, held) {
         if (renewal_due(held, now, min_idle) != kind)
             continue;
         if (batch->n == BATCH_MAX) /* the others at the next tick */
@@ -133,9 +135,9 @@ void keep_tick(struct recovery *r) {
     timer_arm(r->keeper, r->settings->min_idle / 12);
     if (!link_is_up(r->parts.link))
         return;
-    LEDGER_FOREACH_ALL(&r->ledger, held)
-    if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
-        ask_about(r, held);
+    LEDGER_FOREACH_ALL (&r->ledger, held)
+        if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
+            ask_about(r, held);
     renew_kind(r, RENEW_FENCED, now);
     renew_kind(r, RENEW_AS_A_SCAN, now);
     recovery_wake(r);
@@ -207,7 +209,7 @@ static void release_collect(struct recovery *r, struct batch *batch, usec_t *fen
                             uint64_t *count) {
     usec_t now = clock_boottime(), min_idle = r->settings->min_idle;
 
-    LEDGER_FOREACH(&r->ledger, HELD_RETURNING, held) {
+    LEDGER_FOREACH (&r->ledger, HELD_RETURNING, held) {
         if (held->claim_out)
             continue; /* its answer comes first */
         if (!lease_may_claim(&held->lease, now, min_idle)) {
@@ -259,7 +261,7 @@ void release_pump(struct recovery *r) {
 static bool release_list(struct recovery *r, enum held_state state) {
     bool any = false;
 
-    LEDGER_FOREACH(&r->ledger, state, held) {
+    LEDGER_FOREACH (&r->ledger, state, held) {
         held->release = any = true;
         held_enter(&r->ledger, held, HELD_RETURNING);
     }

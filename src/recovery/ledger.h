@@ -28,6 +28,8 @@ enum held_state {
     HELD_LOST,       /* with a handler, but not ours any more */
     HELD_DONE,       /* the handler said ok; to be acknowledged */
     HELD_ACKING,     /* XACK is out */
+    HELD_DEAD,       /* not handed out any more: to be dead-lettered */
+    HELD_BURYING,    /* the script for that is out */
     HELD_RETURNING,  /* to be given back, or its charge to be taken back */
     HELD_RELEASING,  /* XCLAIM for that is out */
     HELD_DOUBTED,    /* nobody runs it; to be asked for before anything else is done with it */
@@ -45,7 +47,8 @@ struct held {
     bool ask_soon : 1;     /* HANDLING: the owner is to be asked */
     bool result_ok : 1;    /* DOUBTED, ASKING: its handler said ok */
     bool asked_ok : 1;     /* the last question was answered with: ours (or: may be acked) */
-    bool ack_repeated : 1; /* an XACK naming it was sent and never answered */
+    bool ack_repeated : 1; /* an XACK, or a script, naming it was sent and never answered */
+    bool rejected : 1;     /* DEAD, BURYING: by its handler; else delivered too often */
     bool ack_missing : 1;  /* acked because it is missing, not because it was handled */
     bool gone_hint : 1;    /* the server has said that some body of the batch is gone */
     bool void_result : 1;  /* the ID may name another message now: never ack */
@@ -54,6 +57,7 @@ struct held {
     bool charged : 1;      /* deliveries includes an attempt that has not begun */
     uint64_t deliveries;   /* the server's counter */
     uint64_t body_bytes;   /* HANDLING: given to the handler */
+    char *reason;          /* DEAD, BURYING: why; owned, may be NULL */
     struct lease lease;
     struct pass *pass; /* the pass that claimed it; holds one of its opens */
     struct handler_run *run;

@@ -99,7 +99,8 @@ bool recovery_sent(struct recovery *r, int result) {
 }
 
 static bool is_write(enum order order) {
-    return order == ORDER_XAUTOCLAIM || order == ORDER_XCLAIM || order == ORDER_XACK;
+    return order == ORDER_XAUTOCLAIM || order == ORDER_XCLAIM || order == ORDER_XACK ||
+           order == ORDER_SCRIPT;
 }
 
 /* What each answer says of the server: is it away, and is it back? */
@@ -119,6 +120,12 @@ static void note_absence(struct recovery *r, enum order order, const struct answ
     }
 }
 
+/* What is optional makes no trouble of its own; dead letters make another one. */
+static bool is_essential(enum order order, const struct answer *answer) {
+    return order != ORDER_EXISTS && order != ORDER_TIME &&
+           (order != ORDER_SCRIPT || answer->error == REDIS_ERROR_NOGROUP);
+}
+
 bool recovery_answered(struct recovery *r, enum order order, const struct answer *answer) {
     assert(r->outstanding > 0);
     r->outstanding--;
@@ -126,7 +133,7 @@ bool recovery_answered(struct recovery *r, enum order order, const struct answer
     note_absence(r, order, answer);
     if (answer->kind == ANSWER_OK)
         trouble_leave(r, order);
-    else if (answer->kind == ANSWER_ERROR && order != ORDER_EXISTS && order != ORDER_TIME)
+    else if (answer->kind == ANSWER_ERROR && is_essential(order, answer))
         trouble_from_error(r, order, answer);
     return answer->kind == ANSWER_OK;
 }
@@ -140,10 +147,11 @@ static bool is_running(const struct held *held) {
 
 /* What waits for a server that cannot be had, or for a right that is missing, is left pending. */
 static void leave_the_rest(struct recovery *r) {
-    LEDGER_FOREACH_ALL(&r->ledger, held)
-    if (!is_running(held) && !held->claim_out && !held->ask_out && held->state != HELD_COUNTING &&
-        held->state != HELD_ACKING)
-        settle(r, held, SETTLED_DEFERRED);
+    LEDGER_FOREACH_ALL (&r->ledger, held)
+        if (!is_running(held) && !held->claim_out && !held->ask_out &&
+            held->state != HELD_COUNTING && held->state != HELD_ACKING &&
+            held->state != HELD_BURYING)
+            settle(r, held, SETTLED_DEFERRED);
 }
 
 static bool once_is_over(const struct recovery *r) {
@@ -160,6 +168,7 @@ static void end_if_done(struct recovery *r) {
     if (r->state != RECOVERY_DRAINING && !once)
         return;
     timer_disarm(r->timer);
+    timer_disarm(r->retry_timer);
     slots_forget(r->parts.slots, &r->slots_waiter);
     link_unlisten(r->parts.link, &r->listener);
     recovery_enter(r, RECOVERY_GONE);
@@ -177,6 +186,7 @@ static void pump(void *data) {
         release_all(r);
     if (link_is_up(r->parts.link)) {
         ack_pump(r);
+        bury_pump(r);
         ask_pump(r);
         release_pump(r);
         probe_pump(r);
@@ -217,6 +227,10 @@ static void timer_fired(void *data) {
 
 static void keeper_fired(void *data) {
     keep_tick(data);
+}
+
+static void retry_timer_fired(void *data) {
+    retry_tick(data);
 }
 
 /* --- the link ----------------------------------------------------------------------------------
@@ -273,6 +287,8 @@ static int make_parts(struct recovery *r) {
     if (error == 0)
         error = timer_new(loop, keeper_fired, r, &r->keeper);
     if (error == 0)
+        error = timer_new(loop, retry_timer_fired, r, &r->retry_timer);
+    if (error == 0)
         error = deferred_new(loop, pump, r, &r->pump);
     if (error == 0)
         error = deferred_new(loop, tell_owner, r, &r->news);
@@ -310,12 +326,14 @@ struct recovery *recovery_free(struct recovery *r) {
     assert(r->outstanding == 0);
     assert(!r->started || r->state == RECOVERY_GONE);
     scan_abort(r);
-    LEDGER_FOREACH_ALL(&r->ledger, held)
-    settle(r, held, SETTLED_DEFERRED);
+    LEDGER_FOREACH_ALL (&r->ledger, held)
+        settle(r, held, SETTLED_DEFERRED);
     memory_clear(&r->memory);
+    told_clear(&r->told);
     r->handler = handler_free(r->handler);
     r->news = deferred_free(r->news);
     r->pump = deferred_free(r->pump);
+    r->retry_timer = timer_free(r->retry_timer);
     r->keeper = timer_free(r->keeper);
     r->timer = timer_free(r->timer);
     r->subject = report_subject_free(r->subject);
@@ -345,10 +363,10 @@ void recovery_drain(struct recovery *r) {
 
 void recovery_cut_short(struct recovery *r, bool kill) {
     r->cut_short = true;
-    LEDGER_FOREACH(&r->ledger, HELD_HANDLING, held)
-    handler_stop(held->run, kill);
-    LEDGER_FOREACH(&r->ledger, HELD_LOST, held)
-    handler_stop(held->run, kill);
+    LEDGER_FOREACH (&r->ledger, HELD_HANDLING, held)
+        handler_stop(held->run, kill);
+    LEDGER_FOREACH (&r->ledger, HELD_LOST, held)
+        handler_stop(held->run, kill);
     recovery_wake(r);
 }
 
@@ -358,7 +376,9 @@ void recovery_facts(const struct recovery *r, struct recovery_facts *ret) {
     *ret = (struct recovery_facts){
         .settings = r->settings,
         .state = r->state,
-        .trouble = link_away ? link_trouble(r->parts.link) : r->trouble.phrase,
+        .trouble = link_away                         ? link_trouble(r->parts.link)
+                   : r->trouble.kind != TROUBLE_NONE ? r->trouble.phrase
+                                                     : r->burial_phrase,
         .trouble_is_error =
             link_away ? link_trouble_is_error(r->parts.link)
                       : trouble_is_error(r->trouble.kind) && r->trouble.kind != TROUBLE_NONE,

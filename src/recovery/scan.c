@@ -86,32 +86,10 @@ static void gate_reply(void *data, const struct answer *answer,
     scan_stop_if_draining(r);
 }
 
-/* Puts one claimed ID into the ledger, unless it is there, or is known to lead nowhere. */
-static void claimed_one(struct recovery *r, struct entry_id id, const struct answer *answer) {
-    struct pass *pass = r->scan.pass;
-    struct held *held = ledger_find(&r->ledger, id);
-    int error;
+void hold(struct recovery *r, struct entry_id id, const struct lease *lease, struct pass *pass) {
+    struct held *held;
 
-    if (held) {
-        lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
-        if (held->state == HELD_LOST && !held->void_result)
-            held_enter(&r->ledger, held, HELD_HANDLING); /* taken back as any scan may */
-        pass_settle(pass, SETTLED_DEFERRED);
-        return;
-    }
-    switch (memory_get(&r->memory, id)) {
-    case MEMORY_REJECTED:
-        pass_settle(pass, SETTLED_EXHAUSTED);
-        return;
-    case MEMORY_MISSING:
-        report_missing(r->subject, id, false);
-        pass_settle(pass, SETTLED_MISSING);
-        return;
-    case MEMORY_NOTHING:
-        break;
-    }
-    error = ledger_add(&r->ledger, id, &held);
-    if (error < 0) { /* it stays pending under our name and comes back */
+    if (ledger_add(&r->ledger, id, &held) < 0) { /* it stays pending and comes back */
         pass_settle(pass, SETTLED_DEFERRED);
         return;
     }
@@ -119,9 +97,58 @@ static void claimed_one(struct recovery *r, struct entry_id id, const struct ans
         link_hold(r->parts.link);
         timer_arm(r->keeper, r->settings->min_idle / 12);
     }
-    lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+    held->lease = *lease;
     held->pass = pass;
     pass->open++;
+}
+
+/* A scan has claimed what is held already. */
+static void claimed_again(struct recovery *r, struct held *held, const struct answer *answer) {
+    lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
+    if (held->state == HELD_LOST && !held->void_result)
+        held_enter(&r->ledger, held, HELD_HANDLING); /* taken back as any scan may */
+}
+
+/* True if what is remembered of it says that it is not to be held. */
+static bool claimed_in_vain(struct recovery *r, struct memory_item *item,
+                            const struct answer *answer, enum settled *ret) {
+    switch (item->what) {
+    case MEMORY_REJECTED:
+        *ret = SETTLED_EXHAUSTED;
+        return !r->settings->dead_letter_stream;
+    case MEMORY_STUCK:
+        *ret = SETTLED_EXHAUSTED;
+        return true;
+    case MEMORY_MISSING:
+        report_missing(r->subject, item->id, false);
+        *ret = SETTLED_MISSING;
+        return true;
+    case MEMORY_RETRY:
+        *ret = SETTLED_DEFERRED;
+        if (!retry_is_due(r, item, answer))
+            return true;
+        memory_forget(&r->memory, item);
+        break;
+    }
+    return false;
+}
+
+static void claimed_one(struct recovery *r, struct entry_id id, const struct answer *answer) {
+    struct pass *pass = r->scan.pass;
+    struct held *held = ledger_find(&r->ledger, id);
+    struct memory_item *item = memory_find(&r->memory, id);
+    struct lease lease = {0};
+    enum settled how;
+
+    if (held) {
+        claimed_again(r, held, answer);
+        pass_settle(pass, SETTLED_DEFERRED);
+    } else if (item && claimed_in_vain(r, item, answer, &how)) {
+        pass_settle(pass, how);
+    } else {
+        lease_claimed(&lease, answer->sent, answer->answered, r->settings->min_idle);
+        hold(r, id, &lease, pass);
+    }
 }
 
 /* What a scan finds deleted has left the pending entries list: a held entry among it is gone. */

@@ -40,7 +40,7 @@ void settle(struct recovery *r, struct held *held, enum settled how) {
 }
 
 void settle_all_void(struct recovery *r) {
-    LEDGER_FOREACH_ALL(&r->ledger, held) {
+    LEDGER_FOREACH_ALL (&r->ledger, held) {
         held->void_result = true;
         if (held->state == HELD_LOST)
             continue;

@@ -13,8 +13,8 @@
 static const char *const order_names[_ORDER_MAX] = {
     [ORDER_NONE] = "",         [ORDER_XPENDING] = "XPENDING", [ORDER_XAUTOCLAIM] = "XAUTOCLAIM",
     [ORDER_XCLAIM] = "XCLAIM", [ORDER_XRANGE] = "XRANGE",     [ORDER_XACK] = "XACK",
-    [ORDER_EXISTS] = "EXISTS", [ORDER_TIME] = "TIME",         [ORDER_HANDLER] = "",
-    [ORDER_ANY_WRITE] = "",
+    [ORDER_EXISTS] = "EXISTS", [ORDER_TIME] = "TIME",         [ORDER_SCRIPT] = "EVALSHA",
+    [ORDER_HANDLER] = "",      [ORDER_ANY_WRITE] = "",
 };
 
 const char *order_to_string(enum order order) {
@@ -157,8 +157,8 @@ static void leave_all_unstarted(struct recovery *r) {
                                                 HELD_RETURNING};
 
     for (size_t i = 0; i < sizeof(unstarted) / sizeof(unstarted[0]); i++)
-        LEDGER_FOREACH(&r->ledger, unstarted[i], held)
-    settle(r, held, SETTLED_DEFERRED);
+        LEDGER_FOREACH (&r->ledger, unstarted[i], held)
+            settle(r, held, SETTLED_DEFERRED);
 }
 
 static void refused(struct recovery *r, enum trouble_kind kind, enum order order,

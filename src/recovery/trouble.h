@@ -20,6 +20,7 @@ enum order {
     ORDER_XACK,
     ORDER_EXISTS, /* optional: no trouble of its own */
     ORDER_TIME,   /* optional: no trouble of its own */
+    ORDER_SCRIPT, /* its refusals are a trouble beside the troubles: bury.c */
     ORDER_HANDLER,
     ORDER_ANY_WRITE, /* answered in time */
     _ORDER_MAX,

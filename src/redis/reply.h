@@ -10,6 +10,7 @@
 #pragma once
 
 #include "redis/command.h"
+#include "redis/script.h"
 
 struct redisReply;
 
@@ -45,6 +46,10 @@ MUST_CHECK int reply_bool(const struct redisReply *reply, bool *ret);
 
 /* [seconds, microseconds] */
 MUST_CHECK int reply_time(const struct redisReply *reply, uint64_t *ret_unix_usec);
+
+/* [word, n] as scripts/dead_letter.lua answers. */
+MUST_CHECK int reply_dead_letter(const struct redisReply *reply, enum dead_letter_result *ret,
+                                 uint64_t *ret_acked);
 
 #define REPLY_HELLO_TEXT_MAX 32
 struct reply_hello {

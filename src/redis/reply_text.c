@@ -54,6 +54,26 @@ int reply_hello(const redisReply *reply, struct reply_hello *ret) {
     return 0;
 }
 
+/* --- scripts --------------------------------------------------------------------------------- */
+
+int reply_dead_letter(const redisReply *reply, enum dead_letter_result *ret, uint64_t *ret_acked) {
+    static const char *const words[_DEAD_LETTER_MAX] = {
+        [DEAD_LETTER_COPIED] = "copied",       [DEAD_LETTER_GONE] = "gone",
+        [DEAD_LETTER_LOST] = "lost",           [DEAD_LETTER_MISSING] = "missing",
+        [DEAD_LETTER_TOO_LARGE] = "too-large",
+    };
+
+    if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply_count(reply->element[1], ret_acked) != 0)
+        return REPLY_E_SHAPE;
+    for (size_t i = 0; i < _DEAD_LETTER_MAX; i++)
+        if (equals(reply->element[0], words[i])) {
+            *ret = (enum dead_letter_result)i;
+            return 0;
+        }
+    return REPLY_E_SHAPE;
+}
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static const struct {

@@ -81,6 +81,10 @@ static const struct event_row rows[_EVENT_MAX] = {
     LIMITED(EXHAUSTED, "exhausted", WARNING, "c4f3b3ce2c254dfea03d14682b673e56",
             LIMIT_ENTRIES, "exhausted entries",
             FIELDS_SUBJECT | B(ENTRY_ID) | B(DELIVERIES) | B(OUTCOME) | B(REASON)),
+    LIMITED(DEAD_LETTERED, "dead-lettered", WARNING, "aba09b9291cc4ec88574a845a0c9bc92",
+            LIMIT_ENTRIES, "dead-lettered entries",
+            FIELDS_SUBJECT | B(ENTRY_ID) | B(DELIVERIES) | B(OUTCOME) | B(REASON) |
+                B(DEAD_LETTER_STREAM)),
     ROW(ACKED, "acked", DEBUG, "eb9c16f821d147fea57c625935161cf7",
         FIELDS_SUBJECT | B(ENTRY_ID) | B(ENTRIES) | B(ENTRIES_ACKED)),
     LIMITED(ACK_NONE, "ack-none", WARNING, "fc1b703a1c334c03a22ac4e964073992",
@@ -111,6 +115,7 @@ static const char *const field_names[_FIELD_MAX] = {
     [FIELD_OUTCOME] = "OUTCOME",
     [FIELD_REASON] = "REASON",
     [FIELD_DURATION_USEC] = "DURATION_USEC",
+    [FIELD_DEAD_LETTER_STREAM] = "DEAD_LETTER_STREAM",
     [FIELD_STATE] = "STATE",
     [FIELD_STATE_FROM] = "STATE_FROM",
     [FIELD_REDIS] = "REDIS",

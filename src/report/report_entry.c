@@ -155,6 +155,26 @@ void report_exhausted_(struct report_place place, struct report_subject *subject
     record_send(&record);
 }
 
+void report_dead_lettered_(struct report_place place, struct report_subject *subject,
+                           struct entry_id id, uint64_t deliveries, const char *outcome,
+                           const char *reason, const char *target, uint64_t acked) {
+    struct record record;
+
+    subject->counters.dead_lettered++;
+    subject->counters.acked += acked;
+    if (!entry_begin(subject, &record, EVENT_DEAD_LETTERED, place, id))
+        return;
+    record_say(&record, " is moved to the dead letter stream %s after %" PRIu64 " %s (%s: %s)",
+               wording_plain(target).text, deliveries,
+               wording_plural(deliveries, "delivery", "deliveries"), wording_plain(outcome).text,
+               wording_plain(reason ? reason : "").text);
+    record_number(&record, FIELD_DELIVERIES, deliveries);
+    record_text(&record, FIELD_OUTCOME, outcome);
+    record_text(&record, FIELD_REASON, reason ? reason : "");
+    record_text(&record, FIELD_DEAD_LETTER_STREAM, target);
+    record_send(&record);
+}
+
 void report_handler_output_(struct report_place place, struct report_subject *subject,
                             struct entry_id id, const char *stream, const char *line) {
     struct record record;

@@ -108,7 +108,8 @@ void report_pass_(struct report_place place, struct report_subject *subject,
 
     subject->counters.passes++;
     subject_tell_held_back(subject, place);
-    if (!subject_begin(subject, &record, nothing || pass->in_trouble ? EVENT_PASS_EMPTY : EVENT_PASS, place))
+    if (!subject_begin(subject, &record,
+                       nothing || pass->in_trouble ? EVENT_PASS_EMPTY : EVENT_PASS, place))
         return;
     record_say(&record, "pass done in %s", wording_duration(pass->duration).text);
     put_pass_numbers(&record, pass);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into a server: its wall clock is off by what the file $CLOCK_OFFSET holds (microseconds,
- * a signed 64-bit number), which others change while it runs. Its monotonic clock is left alone.
+ * Preloaded into a server: its wall clock is off by what the file $CLOCK_OFFSET holds
+ * (microseconds, a signed 64-bit number), which others change while it runs. Its monotonic clock is
+ * left alone.
  *
  * Asks the kernel itself, as it may be called before anything is set up (by an allocator).
  */

@@ -135,42 +135,28 @@ static void test_keys(void **state) {
                  "[daemon]\nmax-handlers = 1\nhunter2 x = 1\n[redis]\nUrl = u\n"
                  "password = hunter2\n",
                  want);
-    case_refuses(self, RECOVERY("a") "max_idle = 1s\n",
-                 "main.conf:7: [recovery a] max_idle: unknown key; accepted: redis, stream, group, "
-                 "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
-                 "claim_ahead, handler_timeout, handler_output, missing\n");
+    case_refuses(
+        self, RECOVERY("a") "max_idle = 1s\n",
+        "main.conf:7: [recovery a] max_idle: unknown key; accepted: redis, stream, group, "
+        "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
+        "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
+        "retry_delay_max, dead_letter_stream, dead_letter_maxlen\n");
 }
 
 static void test_keys_that_are_not_built(void **state) {
     struct test_case *self = *state;
     static const char *const keys[][2] = {
-        {"daemon", "control_socket"},
-        {"daemon", "metrics_listen"},
-        {"daemon", "metrics_public"},
-        {"redis", "sentinel_master"},
-        {"redis", "sentinel_username"},
-        {"redis", "sentinel_password_file"},
-        {"redis", "tls_ca_cert_file"},
-        {"redis", "tls_ca_cert_dir"},
-        {"redis", "tls_cert_file"},
-        {"redis", "tls_key_file"},
-        {"redis", "tls_server_name"},
-        {"recovery a", "address"},
-        {"recovery a", "workers"},
-        {"recovery a", "max_deliveries"},
-        {"recovery a", "retry_delay"},
-        {"recovery a", "retry_delay_max"},
-        {"recovery a", "dead_letter_stream"},
-        {"recovery a", "dead_letter_maxlen"},
-        {"recovery a", "target_stream"},
-        {"recovery a", "target_maxlen"},
-        {"recovery a", "worklist"},
-        {"recovery a", "delete_after_ack"},
-        {"recovery a", "delete_idle_consumers"},
-        {"recovery a", "keep_consumers"},
-        {"recovery a", "stream_pattern"},
-        {"recovery a", "group_pattern"},
-        {"recovery a", "discover_interval"},
+        {"daemon", "control_socket"},       {"daemon", "metrics_listen"},
+        {"daemon", "metrics_public"},       {"redis", "sentinel_master"},
+        {"redis", "sentinel_username"},     {"redis", "sentinel_password_file"},
+        {"redis", "tls_ca_cert_file"},      {"redis", "tls_ca_cert_dir"},
+        {"redis", "tls_cert_file"},         {"redis", "tls_key_file"},
+        {"redis", "tls_server_name"},       {"recovery a", "address"},
+        {"recovery a", "workers"},          {"recovery a", "target_stream"},
+        {"recovery a", "target_maxlen"},    {"recovery a", "worklist"},
+        {"recovery a", "delete_after_ack"}, {"recovery a", "delete_idle_consumers"},
+        {"recovery a", "keep_consumers"},   {"recovery a", "stream_pattern"},
+        {"recovery a", "group_pattern"},    {"recovery a", "discover_interval"},
         {"recovery a", "discover_limit"},
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -244,10 +230,12 @@ static void test_indented_lines(void **state) {
                  "main.conf:7: a blank and a semicolon begin a comment, which would cut this line; "
                  "accepted: a comment on a line of its own, or the semicolon without a blank "
                  "before it\n");
-    case_refuses(self, RECOVERY("a") "nonsense = 1\n  more\n",
-                 "main.conf:7: [recovery a] nonsense: unknown key; accepted: redis, stream, group, "
-                 "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
-                 "claim_ahead, handler_timeout, handler_output, missing\n");
+    case_refuses(
+        self, RECOVERY("a") "nonsense = 1\n  more\n",
+        "main.conf:7: [recovery a] nonsense: unknown key; accepted: redis, stream, group, "
+        "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
+        "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
+        "retry_delay_max, dead_letter_stream, dead_letter_maxlen\n");
 }
 
 /* An argument that no single line could hold with the others. */

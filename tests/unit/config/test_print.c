@@ -121,7 +121,12 @@ static void test_the_print_of_defaults(void **state) {
                               "claim_ahead = 4\n"
                               "handler_timeout = 30s\n"
                               "handler_output = stderr\n"
-                              "missing = keep\n");
+                              "missing = keep\n"
+                              "max_deliveries = 0\n"
+                              "retry_delay = 1m\n"
+                              "retry_delay_max = 1h\n"
+                              "dead_letter_stream =\n"
+                              "dead_letter_maxlen = 0\n");
     free(text);
     comes_back(self);
 }

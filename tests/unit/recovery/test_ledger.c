@@ -14,7 +14,7 @@ static struct held *add(struct ledger *ledger, uint64_t ms) {
 }
 
 static void drop_all(struct ledger *ledger) {
-    LEDGER_FOREACH_ALL(ledger, held) {
+    LEDGER_FOREACH_ALL (ledger, held) {
         if (held->state != HELD_SETTLED)
             held_enter(ledger, held, HELD_SETTLED);
         ledger_remove(ledger, held);
@@ -39,12 +39,12 @@ static void test_lists_keep_the_order_of_arrival(void **state) {
 
     for (uint64_t ms = 1; ms <= 100; ms++)
         add(&ledger, ms);
-    LEDGER_FOREACH(&ledger, HELD_CLAIMED, held)
-    held_enter(&ledger, held, HELD_COUNTING);
+    LEDGER_FOREACH (&ledger, HELD_CLAIMED, held)
+        held_enter(&ledger, held, HELD_COUNTING);
     assert_int_equal(ledger.counts[HELD_CLAIMED], 0);
     assert_int_equal(ledger.counts[HELD_COUNTING], 100);
-    LEDGER_FOREACH(&ledger, HELD_COUNTING, held)
-    assert_int_equal(held->id.ms, want++);
+    LEDGER_FOREACH (&ledger, HELD_COUNTING, held)
+        assert_int_equal(held->id.ms, want++);
     assert_int_equal(want, 101);
     drop_all(&ledger);
 }
@@ -59,6 +59,8 @@ static const enum held_state ways[_HELD_STATE_MAX][6] = {
     [HELD_LOST] = {HELD_COUNTING, HELD_READY, HELD_ATTEMPTING, HELD_HANDLING, HELD_LOST},
     [HELD_DONE] = {HELD_COUNTING, HELD_READY, HELD_ATTEMPTING, HELD_HANDLING, HELD_DONE},
     [HELD_ACKING] = {HELD_DOUBTED, HELD_ASKING, HELD_DONE, HELD_ACKING},
+    [HELD_DEAD] = {HELD_COUNTING, HELD_DEAD},
+    [HELD_BURYING] = {HELD_COUNTING, HELD_DEAD, HELD_BURYING},
     [HELD_RETURNING] = {HELD_RETURNING},
     [HELD_RELEASING] = {HELD_RETURNING, HELD_RELEASING},
     [HELD_DOUBTED] = {HELD_DOUBTED},
@@ -68,20 +70,22 @@ static const enum held_state ways[_HELD_STATE_MAX][6] = {
 
 /* Rows: from; columns: to. One letter a state, '.' where the move is a bug. */
 static const char *const moves[_HELD_STATE_MAX] = {
-    /*                    c C r A H L D K R V d a S */
-    [HELD_CLAIMED] = "    . x . . . . . . x . x . x",
-    [HELD_COUNTING] = "   x . x . . . . . x . x . x",
-    [HELD_READY] = "      . . . x . . . . x . x . x",
-    [HELD_ATTEMPTING] = " . . x . x . . . x . x . x",
-    [HELD_HANDLING] = "   . . . . . x x . . . x . x",
-    [HELD_LOST] = "       . . . . x . . . . . x . x",
-    [HELD_DONE] = "       . . . . . . . x . . x . x",
-    [HELD_ACKING] = "     . . . . . . x . . . x . x",
-    [HELD_RETURNING] = "  . . . . . . . . . x . . x",
-    [HELD_RELEASING] = "  . . x . . . . . x . x . x",
-    [HELD_DOUBTED] = "    . . . . . . . . . . . x x",
-    [HELD_ASKING] = "     x . x . . . x . x . x . x",
-    [HELD_SETTLED] = "    . . . . . . . . . . . . .",
+    /*                    c C r A H L D K X B R V d a S */
+    [HELD_CLAIMED] = "    . x . . . . . . . . x . x . x",
+    [HELD_COUNTING] = "   x . x . . . . . x . x . x . x",
+    [HELD_READY] = "      . . . x . . . . . . x . x . x",
+    [HELD_ATTEMPTING] = " . . x . x . . . . . x . x . x",
+    [HELD_HANDLING] = "   . . . . . x x . x . . . x . x",
+    [HELD_LOST] = "       . . . . x . . . . . . . x . x",
+    [HELD_DONE] = "       . . . . . . . x . . . . x . x",
+    [HELD_ACKING] = "     . . . . . . x . . . . . x . x",
+    [HELD_DEAD] = "       . . . . . . x . . x . . . . x",
+    [HELD_BURYING] = "    . . . . . . x . x . . . . . x",
+    [HELD_RETURNING] = "  . . . . . . . . . . . x . . x",
+    [HELD_RELEASING] = "  . . x . . . . . . . x . x . x",
+    [HELD_DOUBTED] = "    . . . . . . . . . . . . . x x",
+    [HELD_ASKING] = "     x . x . . . x . x . x . x . x",
+    [HELD_SETTLED] = "    . . . . . . . . . . . . . . .",
 };
 
 static bool is_legal(enum held_state from, enum held_state to) {

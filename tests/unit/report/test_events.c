@@ -82,6 +82,7 @@ static void say_all_of_a_recovery(struct report_subject *subject) {
     report_attempt_ended(subject, ids[0], 2, REPORT_RETRY, "exit status 1", 1000);
     report_attempt_ended(subject, ids[0], 2, REPORT_REJECT, "exit status 65", 1000);
     report_exhausted(subject, ids[0], 5, "max_deliveries is 5");
+    report_dead_lettered(subject, ids[0], 5, "reject", "exit status 65", "dead", 1);
     report_acked(subject, ids, 2, 2, false);
     report_acked(subject, ids, 2, 1, false);
     report_renewed(subject, 3);
