@@ -185,6 +185,7 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
 static void answer_ours(struct recovery *r, struct held *held, const struct answer *answer,
                         const struct pending_entry *entry) {
     usec_t min_idle = r->settings->min_idle, now = clock_boottime();
+    bool ours;
 
     if (entry->idle >= IDLE_RELEASED) {
         settle(r, held, held->result_ok ? SETTLED_LOST : SETTLED_RELEASED);
@@ -195,18 +196,16 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         lost(r, held, "its ID names another message now");
         return;
     }
-    if (!lease_asked(&held->lease, answer->sent, answer->answered, entry->idle, min_idle) &&
-        !time_guard_stepped(r, now)) {
+    ours = lease_asked(&held->lease, answer->sent, answer->answered, entry->idle, min_idle) ||
+           time_guard_stepped(r, now);
+    if (!ours)
         report_name_clash(r->subject, held->id);
-        lost(r, held, "claimed by another process under our own consumer name");
-        return;
-    }
-    held->asked_ok = true;
-    if (held->state == HELD_HANDLING)
-        return; /* the keeper renews it */
-    if (held->result_ok)
+    held->asked_ok = ours;
+    if (held->result_ok) /* processed, whoever has it now */
         held_enter(&r->ledger, held, HELD_DONE);
-    else
+    else if (!ours)
+        lost(r, held, "claimed by another process under our own consumer name");
+    else if (held->state != HELD_HANDLING) /* that one is renewed by the keeper */
         answer_ours_waiting(r, held, entry, now);
 }
 
