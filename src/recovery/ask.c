@@ -165,8 +165,9 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
     usec_t min_idle = r->settings->min_idle;
 
     /* An attempt whose answer was lost has raised the counter and begun nothing. */
-    if (held->counted && entry->deliveries == held->deliveries + 1)
+    if (held->attempt_lost && held->counted && entry->deliveries == held->deliveries + 1)
         held->charged = true;
+    held->attempt_lost = false;
     held->deliveries = entry->deliveries;
     held->counted = true;
     held->release = false;

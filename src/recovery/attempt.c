@@ -91,6 +91,7 @@ static void not_granted(struct recovery *r, struct held *held, const struct answ
         return;
     case ANSWER_UNKNOWN:
         lease_unanswered(&held->lease, answer->sent);
+        held->attempt_lost = true;
         break;
     }
     slots_give(r->parts.slots, 1);

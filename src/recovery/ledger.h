@@ -55,6 +55,7 @@ struct held {
     bool release : 1;      /* RETURNING: for anybody at once; else it stays ours */
     bool counted : 1;      /* deliveries is known */
     bool charged : 1;      /* deliveries includes an attempt that has not begun */
+    bool attempt_lost : 1; /* DOUBTED, ASKING: an attempt was sent and never answered */
     uint64_t deliveries;   /* the server's counter */
     uint64_t body_bytes;   /* HANDLING: given to the handler */
     char *reason;          /* DEAD, BURYING: why; owned, may be NULL */

@@ -107,6 +107,7 @@ static void claimed_again(struct recovery *r, struct held *held, const struct an
     lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
     if (held->state == HELD_LOST && !held->void_result)
         held_enter(&r->ledger, held, HELD_HANDLING); /* taken back as any scan may */
+    ask_about(r, held); /* others may have had it meanwhile, or it names another message */
 }
 
 /* True if what is remembered of it says that it is not to be held. */
