@@ -171,8 +171,8 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
     held->deliveries = entry->deliveries;
     held->counted = true;
     held->release = false;
-    if (!lease_may_claim(&held->lease, now, min_idle))
-        settle(r, held, SETTLED_DEFERRED); /* anybody may have it by now: left to a scan */
+    if (held->lease.late || !lease_may_claim(&held->lease, now, min_idle))
+        settle(r, held, SETTLED_DEFERRED); /* somebody may be at work on it: left to a scan */
     else if (held->charged)
         held_enter(&r->ledger, held, HELD_RETURNING);
     else if (bury_is_over(r, held->deliveries))

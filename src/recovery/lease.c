@@ -53,9 +53,12 @@ bool lease_asked(struct lease *lease, usec_t sent, usec_t answered, usec_t idle,
         latest + tolerance >= lease->sent && earliest <= usec_add(lease->answered, tolerance);
     bool by_unanswered = lease->unanswered != 0 && latest + tolerance >= lease->unanswered;
 
+    bool late = !by_answered && latest > lease->sure_until;
+
     if (!by_answered && !by_unanswered)
         return false;
     *lease = (struct lease){
+        .late = late,
         .sent = earliest,
         .answered = latest,
         .sure_until = usec_add(earliest, min_idle),

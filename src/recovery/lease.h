@@ -23,6 +23,8 @@ struct lease {
     usec_t sure_until; /* sent + M */
     usec_t unanswered; /* when a later claim was sent whose answer never came; 0: none */
     bool checked;      /* the last word came from asking, not from a claim */
+    bool late;         /* it was a claim carried out after the one before it had run out: it may
+                          have taken the entry from somebody who is at work */
 };
 
 /* A claim that returned the entry. Older news than what is known changes nothing. */

@@ -83,6 +83,22 @@ static void test_asked_and_ours_by_the_unanswered_claim(void **state) {
     assert_true(lease_may_claim(&lease, 106 * S, M));
 }
 
+static void test_carried_out_too_late(void **state) {
+    struct lease lease = claimed_at(100 * S, 100 * S);
+
+    /* sent in time, and carried out while the first claim was still sure */
+    lease_unanswered(&lease, 107 * S);
+    assert_true(lease_asked(&lease, 112 * S, 112 * S, 3 * S, M));
+    assert_false(lease.late);
+    /* carried out when others could have it */
+    lease = claimed_at(100 * S, 100 * S);
+    lease_unanswered(&lease, 107 * S);
+    assert_true(lease_asked(&lease, 112 * S, 112 * S, 1 * S, M));
+    assert_true(lease.late);
+    lease_claimed(&lease, 113 * S, 113 * S, M);
+    assert_false(lease.late);
+}
+
 static void test_asked_and_claimed_under_our_name_by_another(void **state) {
     struct lease lease = claimed_at(100 * S, 100 * S);
 
@@ -134,6 +150,7 @@ int main(void) {
         cmocka_unit_test(test_fence_grows_with_time_less_the_slack),
         cmocka_unit_test(test_asked_and_ours_by_the_answered_claim),
         cmocka_unit_test(test_asked_and_ours_by_the_unanswered_claim),
+        cmocka_unit_test(test_carried_out_too_late),
         cmocka_unit_test(test_asked_and_claimed_under_our_name_by_another),
         cmocka_unit_test(test_after_asking_the_first_claim_is_not_fenced),
         cmocka_unit_test(test_slow_answers_prove_nothing),
