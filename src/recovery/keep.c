@@ -19,6 +19,10 @@ static void renewed(struct recovery *r, struct held *held, const struct answer *
         lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
     else
         ask_about(r, held);
+    if (held->state == HELD_LOST && !held->void_result) { /* taken back; is it still that message? */
+        held_enter(&r->ledger, held, HELD_HANDLING);
+        ask_about(r, held);
+    }
 }
 
 static void renew_reply(void *data, const struct answer *answer, const struct entry_id *ids,
@@ -93,11 +97,19 @@ static bool is_kept(enum held_state state) {
 enum renewal {
     RENEW_NOT_YET,
     RENEW_FENCED,
-    RENEW_AS_A_SCAN, /* seen to be ours, but no longer sure: only if it is idle for min_idle */
+    RENEW_AS_A_SCAN, /* not sure, or lost, but running: only if it is idle for min_idle */
     RENEW_ASK,
 };
 
+/* Whoever has it may be nobody: a claim that was carried out for a daemon that had given up
+ * waiting. Nobody renews that, and what a scan would start is still running here. */
+static bool may_take_back(const struct held *held) {
+    return held->state == HELD_LOST && !held->void_result && !held->claim_out;
+}
+
 static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_idle) {
+    if (may_take_back(held))
+        return RENEW_AS_A_SCAN;
     if (!is_kept(held->state) || held->claim_out || held->ask_out || held->ask_soon)
         return RENEW_NOT_YET;
     if (lease_may_claim(&held->lease, now, min_idle))
@@ -139,7 +151,8 @@ void keep_tick(struct recovery *r) {
         if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
             ask_about(r, held);
     renew_kind(r, RENEW_FENCED, now);
-    renew_kind(r, RENEW_AS_A_SCAN, now);
+    if (!away_now(&r->away)) /* else it could wait out the absence and take what others renew */
+        renew_kind(r, RENEW_AS_A_SCAN, now);
     recovery_wake(r);
 }
 
