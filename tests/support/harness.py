@@ -33,6 +33,7 @@ PROXY = os.environ.get("FAULTPROXY", "")
 JOURNAL_SHIM = os.environ.get("JOURNAL_SHIM") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(DAEMON))), "tests", "support",
     "journal-shim.so")
+CLOCK_SHIM = os.path.join(os.path.dirname(JOURNAL_SHIM), "clock-shim.so")
 REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
 
 # Deadlines are for what goes wrong; a slow machine or a sanitizer must not trip them.
@@ -172,7 +173,7 @@ class Daemon:
     """xautoclaimd with a configuration file, its journal, its notify socket."""
 
     def __init__(self, directory, config, *arguments, name="daemon", environment=None, level="debug",
-                 wrapper=()):
+                 wrapper=(), preload=()):
         self.directory = os.path.join(directory, name)
         os.makedirs(os.path.join(self.directory, "journal"), exist_ok=True)
         self.config_path = os.path.join(self.directory, "xautoclaimd.conf")
@@ -183,6 +184,7 @@ class Daemon:
         self.arguments = ["--config", self.config_path, "--log-level", level, *arguments]
         self.environment = environment or {}
         self.wrapper = list(wrapper)
+        self.preload = ":".join([JOURNAL_SHIM, *preload])
         self.process = None
         self.start()
 
@@ -191,7 +193,7 @@ class Daemon:
         status = os.fstat(stderr.fileno())
         environment = dict(os.environ, NOTIFY_SOCKET=self.notify.path,
                            JOURNAL_STREAM=f"{status.st_dev}:{status.st_ino}", **self.environment)
-        journal = ["env", f"LD_PRELOAD={JOURNAL_SHIM}", f"FAKE_JOURNAL={self.journal.path}"]
+        journal = ["env", f"LD_PRELOAD={self.preload}", f"FAKE_JOURNAL={self.journal.path}"]
         self.process = subprocess.Popen([*self.wrapper, *journal, DAEMON, *self.arguments],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=stderr, env=environment)
