@@ -356,6 +356,9 @@ void recovery_drain(struct recovery *r) {
         return;
     recovery_enter(r, RECOVERY_DRAINING);
     timer_disarm(r->timer);
+    /* What was refused is tried once more: the trouble may be over since, and nobody wants to wait
+     * for results that could be acknowledged. */
+    r->retrying = r->trouble.kind != TROUBLE_NONE;
     if (!r->scan.out) /* else what the page claims is given back when it comes */
         scan_abort(r);
     recovery_wake(r);
