@@ -27,7 +27,7 @@ struct report_place {
 };
 #define REPORT_HERE ((struct report_place){__FILE__, __LINE__, __func__})
 
-/* --- what a record is about ------------------------------------------------------------- */
+/* --- what a record is about ------------------------------------------------------------------ */
 
 /* One recovery, as its records name it, with its counters and rate limits. Strings are copied. */
 struct report_subject;
@@ -37,7 +37,7 @@ MUST_CHECK int report_subject_new(const char *recovery, const char *stream, cons
 struct report_subject *report_subject_free(struct report_subject *subject);
 const struct recovery_counters *report_counters(const struct report_subject *subject);
 
-/* --- the daemon -------------------------------------------------------------------------- */
+/* --- the daemon ------------------------------------------------------------------------------ */
 
 void report_started_(struct report_place place, const char *version, size_t recoveries,
                      size_t servers);
@@ -52,7 +52,7 @@ void report_stopped_(struct report_place place, usec_t longest_turn);
 /* A failure of the program itself: `what` names the step, error is a negative errno. */
 void report_broken_(struct report_place place, const char *what, int error);
 
-/* --- a link to a server; `redis` is its address for people -------------------------------- */
+/* --- a link to a server; `redis` is its address for people ----------------------------------- */
 
 void report_link_state_(struct report_place place, const char *redis, const char *from,
                         const char *to);
@@ -67,7 +67,7 @@ void report_link_down_(struct report_place place, const char *redis, const char 
 void report_server_fault_(struct report_place place, const char *redis, const char *version,
                           const char *fault);
 
-/* --- the state of a recovery -------------------------------------------------------------- */
+/* --- the state of a recovery ----------------------------------------------------------------- */
 
 void report_recovery_state_(struct report_place place, struct report_subject *subject,
                             const char *from, const char *to);
@@ -77,7 +77,7 @@ void report_recovery_down_(struct report_place place, struct report_subject *sub
                            const char *state, const char *reason, const char *error_word);
 void report_recovery_up_(struct report_place place, struct report_subject *subject, usec_t outage);
 
-/* --- scanning ------------------------------------------------------------------------------ */
+/* --- scanning -------------------------------------------------------------------------------- */
 
 struct report_page {
     const char *cursor;
@@ -112,7 +112,7 @@ struct report_pass {
 void report_pass_(struct report_place place, struct report_subject *subject,
                   const struct report_pass *pass);
 
-/* --- entries -------------------------------------------------------------------------------- */
+/* --- entries --------------------------------------------------------------------------------- */
 
 /* IDs that the server found deleted while they were pending. */
 void report_deleted_(struct report_place place, struct report_subject *subject,

@@ -40,7 +40,7 @@ static struct draft_key *draft_key(struct loader *loader, const struct row *row)
     return &loader->draft->keys[row - schema_rows(loader->draft->kind, &n)];
 }
 
-/* --- values ------------------------------------------------------------------------------ */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static void refuse_value(struct loader *loader, unsigned line, const char *why) {
     struct place place = here(loader, line);
@@ -94,7 +94,7 @@ static void append_value(struct loader *loader, unsigned line, const char *text)
     loader->size += blank + n;
 }
 
-/* --- sections ---------------------------------------------------------------------------- */
+/* --- sections -------------------------------------------------------------------------------- */
 
 /* Splits "recovery orders" in place; *ret_name is "" where there is none. */
 static bool split_title(char *title, enum section_kind *ret_kind, const char **ret_name) {
@@ -166,7 +166,7 @@ static void on_section(void *data, unsigned line, const char *title) {
     loader->draft = enter_section(loader, line, kind, name);
 }
 
-/* --- keys -------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------ */
 
 /* Only what looks like a key is repeated: it could be a stray piece of something else. */
 static const char *shown_key(const char *key) {

@@ -16,7 +16,7 @@ static int finish(FILE *out) {
     return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
 }
 
-/* --- the effective configuration --------------------------------------------------------- */
+/* --- the effective configuration ------------------------------------------------------------- */
 
 /* Between key and value: never a blank before a semicolon, and no more than fits. */
 static const char *equals(const char *key, const char *value) {
@@ -87,7 +87,7 @@ int config_print(const struct config *config, FILE *out) {
     return finish(out);
 }
 
-/* --- the sample file --------------------------------------------------------------------- */
+/* --- the sample file ------------------------------------------------------------------------- */
 
 /* Wraps text into comment lines. */
 static void print_comment(FILE *out, const char *text) {

@@ -38,7 +38,7 @@ static void refuse(struct rules *rules, const struct draft *draft, const char *k
     complain(rules->complaints, draft_place(draft, key), "%s", why);
 }
 
-/* --- every section ----------------------------------------------------------------------- */
+/* --- every section --------------------------------------------------------------------------- */
 
 static void check_required(struct rules *rules, const struct draft *draft) {
     size_t n;
@@ -54,7 +54,7 @@ static void check_required(struct rules *rules, const struct draft *draft) {
     }
 }
 
-/* --- servers ----------------------------------------------------------------------------- */
+/* --- servers --------------------------------------------------------------------------------- */
 
 /* Recoveries that name no server mean the unnamed one, written down or not. */
 static int imply_unnamed_server(struct rules *rules) {
@@ -135,7 +135,7 @@ static int apply_to_server(struct rules *rules, struct draft *draft) {
     return 0;
 }
 
-/* --- recoveries -------------------------------------------------------------------------- */
+/* --- recoveries ------------------------------------------------------------------------------ */
 
 static void find_server(struct rules *rules, struct draft *draft) {
     if (!draft_knows(draft, "redis"))
@@ -242,7 +242,7 @@ static int apply_to_recovery(struct rules *rules, struct draft *draft) {
     return 0;
 }
 
-/* --- recoveries and their servers -------------------------------------------------------- */
+/* --- recoveries and their servers ------------------------------------------------------------ */
 
 static const struct draft *find_smallest_min_idle(struct rules *rules, const struct draft *server) {
     const struct draft *smallest = NULL;

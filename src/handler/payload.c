@@ -119,7 +119,7 @@ static void resp_head(struct payload *p) {
     resp_line(&p->chunk, "*", p->n_strings);
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- steps ----------------------------------------------------------------------------------- */
 
 static void step_head(struct payload *p) {
     switch (p->settings->payload) {

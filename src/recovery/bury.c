@@ -53,8 +53,7 @@ void bury(struct recovery *r, struct held *held, bool rejected, const char *reas
     recovery_wake(r);
 }
 
-/* --- when the copy cannot be written -----------------------------------------------------------
- */
+/* --- when the copy cannot be written --------------------------------------------------------- */
 
 static void burial_trouble(struct recovery *r, const struct answer *answer) {
     char phrase[TROUBLE_PHRASE_MAX], sentence[TROUBLE_PHRASE_MAX + 128];
@@ -90,8 +89,7 @@ static void put_off(struct recovery *r, struct held *held) {
     settle(r, held, SETTLED_DEFERRED);
 }
 
-/* --- the script --------------------------------------------------------------------------------
- */
+/* --- the script ------------------------------------------------------------------------------ */
 
 struct burial {
     struct recovery *recovery;

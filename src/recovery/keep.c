@@ -10,8 +10,7 @@
 
 #include <stdlib.h>
 
-/* --- renewals ----------------------------------------------------------------------------------
- */
+/* --- renewals -------------------------------------------------------------------------------- */
 
 static void renewed(struct recovery *r, struct held *held, const struct answer *answer,
                     bool as_scan) {
@@ -19,7 +18,8 @@ static void renewed(struct recovery *r, struct held *held, const struct answer *
         lease_claimed(&held->lease, answer->sent, answer->answered, r->settings->min_idle);
     else
         ask_about(r, held);
-    if (held->state == HELD_LOST && !held->void_result) { /* taken back; is it still that message? */
+    if (held->state == HELD_LOST &&
+        !held->void_result) { /* taken back; is it still that message? */
         held_enter(&r->ledger, held, HELD_HANDLING);
         ask_about(r, held);
     }
@@ -97,7 +97,8 @@ static bool is_kept(enum held_state state) {
 enum renewal {
     RENEW_NOT_YET,
     RENEW_FENCED,
-    RENEW_AS_A_SCAN, /* not sure, or lost, but running: only if it is idle for min_idle */
+    RENEW_AS_A_SCAN, /* seen to be ours, but no longer sure: only if it is idle for min_idle */
+    RENEW_TAKE_BACK, /* lost, but running: only as a scan would claim it */
     RENEW_ASK,
 };
 
@@ -109,7 +110,7 @@ static bool may_take_back(const struct held *held) {
 
 static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_idle) {
     if (may_take_back(held))
-        return RENEW_AS_A_SCAN;
+        return RENEW_TAKE_BACK;
     if (!is_kept(held->state) || held->claim_out || held->ask_out || held->ask_soon)
         return RENEW_NOT_YET;
     if (lease_may_claim(&held->lease, now, min_idle))
@@ -119,23 +120,39 @@ static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_
     return RENEW_ASK;
 }
 
-static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
+/* The min-idle that one entry of this kind may be claimed with. */
+static usec_t renewal_min_idle(const struct recovery *r, const struct held *held, enum renewal kind,
+                               usec_t now) {
     usec_t min_idle = r->settings->min_idle;
+
+    switch (kind) {
+    case RENEW_FENCED:
+        return lease_fence(&held->lease, now, min_idle);
+    case RENEW_TAKE_BACK:
+        return away_min_idle(&r->away, now, min_idle);
+    case RENEW_AS_A_SCAN:
+    case RENEW_NOT_YET:
+    case RENEW_ASK:
+        break;
+    }
+    return min_idle;
+}
+
+static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
     struct batch *batch = batch_new(r);
-    usec_t fence = kind == RENEW_AS_A_SCAN ? min_idle : USEC_INFINITY;
+    usec_t fence = USEC_INFINITY;
 
     if (!batch)
         return;
     LEDGER_FOREACH_ALL (&r->ledger, held) {
-        if (renewal_due(held, now, min_idle) != kind)
+        if (renewal_due(held, now, r->settings->min_idle) != kind)
             continue;
         if (batch->n == BATCH_MAX) /* the others at the next tick */
             break;
-        fence = usec_min(fence, kind == RENEW_AS_A_SCAN ? min_idle
-                                                        : lease_fence(&held->lease, now, min_idle));
+        fence = usec_min(fence, renewal_min_idle(r, held, kind, now));
         batch->ids[batch->n++] = held->id;
     }
-    batch->as_scan = kind == RENEW_AS_A_SCAN;
+    batch->as_scan = kind != RENEW_FENCED;
     renew_send(r, batch, fence);
 }
 
@@ -151,13 +168,14 @@ void keep_tick(struct recovery *r) {
         if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
             ask_about(r, held);
     renew_kind(r, RENEW_FENCED, now);
-    if (!away_now(&r->away)) /* else it could wait out the absence and take what others renew */
+    if (!away_now(&r->away)) { /* else it could wait out the absence and take what others renew */
         renew_kind(r, RENEW_AS_A_SCAN, now);
+        renew_kind(r, RENEW_TAKE_BACK, now);
+    }
     recovery_wake(r);
 }
 
-/* --- giving back -------------------------------------------------------------------------------
- */
+/* --- giving back ----------------------------------------------------------------------------- */
 
 static void returned(struct recovery *r, struct held *held, const struct answer *answer) {
     if (held->charged) {

@@ -138,8 +138,7 @@ bool recovery_answered(struct recovery *r, enum order order, const struct answer
     return answer->kind == ANSWER_OK;
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end --------------------------------------------------------------------------------- */
 
 static bool is_running(const struct held *held) {
     return held->state == HELD_HANDLING || held->state == HELD_LOST;
@@ -174,8 +173,7 @@ static void end_if_done(struct recovery *r) {
     recovery_enter(r, RECOVERY_GONE);
 }
 
-/* --- the pump ----------------------------------------------------------------------------------
- */
+/* --- the pump -------------------------------------------------------------------------------- */
 
 static void pump(void *data) {
     struct recovery *r = data;
@@ -206,8 +204,7 @@ static void tell_owner(void *data) {
         r->owner.changed(r->owner.data);
 }
 
-/* --- the timer ---------------------------------------------------------------------------------
- */
+/* --- the timer ------------------------------------------------------------------------------- */
 
 static void timer_fired(void *data) {
     struct recovery *r = data;
@@ -233,8 +230,7 @@ static void retry_timer_fired(void *data) {
     retry_tick(data);
 }
 
-/* --- the link ----------------------------------------------------------------------------------
- */
+/* --- the link -------------------------------------------------------------------------------- */
 
 static void link_came_up(void *data) {
     struct recovery *r = data;
@@ -272,8 +268,7 @@ static void link_has_failed(void *data) {
     recovery_wake(r);
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 static int make_parts(struct recovery *r) {
     const struct recovery_settings *s = r->settings;

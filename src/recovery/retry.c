@@ -87,8 +87,7 @@ bool retry_is_due(struct recovery *r, struct memory_item *item, const struct ans
     return item->due <= answer->answered;
 }
 
-/* --- taking ------------------------------------------------------------------------------------
- */
+/* --- taking ---------------------------------------------------------------------------------- */
 
 /* A wave of retries is accounted as a pass of its own, without a page. */
 static void take(struct recovery *r, struct memory_item *item, struct pass **wave) {

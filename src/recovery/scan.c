@@ -192,8 +192,8 @@ static void page_reply(void *data, const struct answer *answer,
 
     r->scan.out = false;
     if (answer->kind == ANSWER_UNKNOWN) /* it may have claimed what is held, too */
-        LEDGER_FOREACH_ALL(&r->ledger, held)
-    lease_unanswered(&held->lease, answer->sent);
+        LEDGER_FOREACH_ALL (&r->ledger, held)
+            lease_unanswered(&held->lease, answer->sent);
     if (!recovery_answered(r, ORDER_XAUTOCLAIM, answer) || !r->scan.active) {
         scan_stop_if_draining(r);
         return;

@@ -112,8 +112,7 @@ void trouble_leave(struct recovery *r, enum order order) {
     recovery_wake(r);
 }
 
-/* --- no such key, or no such group? ------------------------------------------------------------
- */
+/* --- no such key, or no such group? ---------------------------------------------------------- */
 
 static void group_trouble(struct recovery *r, bool known, bool key_exists) {
     char phrase[TROUBLE_PHRASE_MAX], stream[80], group[80];
@@ -148,8 +147,7 @@ static void no_group(struct recovery *r) {
         group_trouble(r, false, false);
 }
 
-/* --- the others --------------------------------------------------------------------------------
- */
+/* --- the others ------------------------------------------------------------------------------ */
 
 /* XCLAIM is refused: what is held can neither be kept, started nor given back. */
 static void leave_all_unstarted(struct recovery *r) {

@@ -101,7 +101,7 @@ void report_broken_(struct report_place place, const char *what, int error) {
     record_send(&record);
 }
 
-/* --- links ---------------------------------------------------------------------------------- */
+/* --- links ----------------------------------------------------------------------------------- */
 
 static bool link_begin(struct record *record, enum event event, struct report_place place,
                        const char *redis) {

@@ -79,7 +79,7 @@ void report_name_clash_(struct report_place place, struct report_subject *subjec
     record_send(&record);
 }
 
-/* --- attempts ------------------------------------------------------------------------------- */
+/* --- attempts -------------------------------------------------------------------------------- */
 
 void report_attempt_begun_(struct report_place place, struct report_subject *subject,
                            struct entry_id id, uint64_t deliveries) {
@@ -199,7 +199,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
     record_send(&record);
 }
 
-/* --- batches -------------------------------------------------------------------------------- */
+/* --- batches --------------------------------------------------------------------------------- */
 
 static void say_acked(struct record *record, size_t sent, uint64_t acked, uint64_t none,
                       bool repeated) {

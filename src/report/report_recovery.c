@@ -63,7 +63,7 @@ void report_page_(struct report_place place, struct report_subject *subject,
     record_send(&record);
 }
 
-/* --- the pass ------------------------------------------------------------------------------- */
+/* --- the pass -------------------------------------------------------------------------------- */
 
 /* In the order of the sentence. */
 static const struct {

@@ -215,7 +215,7 @@ static void test_lines_break_where_that_changes_nothing(void **state) {
     }
 }
 
-/* --- the sample file --------------------------------------------------------------------- */
+/* --- the sample file ------------------------------------------------------------------------- */
 
 static char *print_sample(void) {
     char *text = NULL;

@@ -210,7 +210,7 @@ static void test_warnings(void **state) {
     case_accepts(self, "[daemon]\nmax_handlers = 4\n" RECOVERY("a"), "");
 }
 
-/* --- passwords --------------------------------------------------------------------------- */
+/* --- passwords ------------------------------------------------------------------------------- */
 
 static void load_with_password(struct test_case *self, const char *url, const char *name) {
     char text[512];

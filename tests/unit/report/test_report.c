@@ -20,7 +20,7 @@ static int end(void **state) {
     return capture_end(state);
 }
 
-/* --- what every record has ------------------------------------------------------------------ */
+/* --- what every record has ------------------------------------------------------------------- */
 
 static void test_fields_of_every_record(void **state) {
     int line = __LINE__ + 1;
@@ -45,7 +45,7 @@ static void test_fields_of_every_record(void **state) {
     assert_int_equal(record->n_fields, 13);
 }
 
-/* --- sentences ------------------------------------------------------------------------------ */
+/* --- sentences ------------------------------------------------------------------------------- */
 
 static void test_daemon_sentences(void **state) {
     report_started("1.0", 2, 1);
@@ -173,7 +173,7 @@ static void test_more_ids_than_a_record_holds(void **state) {
     assert_field(captured_last(), "ENTRIES=900");
 }
 
-/* --- acks ----------------------------------------------------------------------------------- */
+/* --- acks ------------------------------------------------------------------------------------ */
 
 static void test_zeros_of_an_ack_are_a_warning(void **state) {
     const struct entry_id ids[3] = {{1, 0}, {2, 0}, {3, 0}};
@@ -200,7 +200,7 @@ static void test_zeros_of_a_repeated_ack_prove_nothing(void **state) {
     assert_int_equal(report_counters(orders)->ack_unknown, 2);
 }
 
-/* --- counters ------------------------------------------------------------------------------- */
+/* --- counters -------------------------------------------------------------------------------- */
 
 static void count_once(void) {
     const struct entry_id ids[3] = {{1, 0}, {2, 0}, {3, 0}};
@@ -249,7 +249,7 @@ static void test_counters_do_not_stop_at_the_limit(void **state) {
     assert_int_equal(journal.n, 20);
 }
 
-/* --- levels --------------------------------------------------------------------------------- */
+/* --- levels ---------------------------------------------------------------------------------- */
 
 static void test_less_important_records_are_dropped(void **state) {
     log_set_level(LOG_WARNING);
@@ -266,7 +266,7 @@ static void test_less_important_records_are_dropped(void **state) {
     assert_int_equal(log_level(), LOG_NOTICE);
 }
 
-/* --- limits --------------------------------------------------------------------------------- */
+/* --- limits ---------------------------------------------------------------------------------- */
 
 static void fail_times(int n) {
     for (int i = 0; i < n; i++)
@@ -349,7 +349,7 @@ static void test_handler_output_has_its_own_limit(void **state) {
     assert_int_equal(captured_last()->priority, LOG_INFO);
 }
 
-/* --- canaries ------------------------------------------------------------------------------- */
+/* --- canaries -------------------------------------------------------------------------------- */
 
 static void assert_one_printable_line(const struct captured *record) {
     struct blob sentence = {record->sentence, strlen(record->sentence)};
