@@ -206,8 +206,10 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         held_enter(&r->ledger, held, HELD_DONE);
     else if (!ours)
         lost(r, held, "claimed by another process under our own consumer name");
-    else if (held->state != HELD_HANDLING) /* that one is renewed by the keeper */
+    else if (held->state != HELD_HANDLING)
         answer_ours_waiting(r, held, entry, now);
+    else /* renewed soon, while the answer is worth something */
+        timer_arm(r->keeper, min_idle / 48);
 }
 
 static void owner_reply(void *data, const struct answer *answer,
