@@ -15,6 +15,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ JOURNAL_SHIM = os.environ.get("JOURNAL_SHIM") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(DAEMON))), "tests", "support",
     "journal-shim.so")
 CLOCK_SHIM = os.path.join(os.path.dirname(JOURNAL_SHIM), "clock-shim.so")
+WALL_CLOCK_SHIM = os.path.join(os.path.dirname(JOURNAL_SHIM), "wall-clock-shim.so")
 REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
 
 # Deadlines are for what goes wrong; a slow machine or a sanitizer must not trip them.
@@ -59,20 +61,36 @@ def end_process(process, sig=signal.SIGTERM):
 
 
 class Server:
-    """A private redis-server on a Unix socket (and a TCP port where asked for)."""
+    """A private redis-server on a Unix socket (and a TCP port, and with a wall clock of its own,
+    where asked for)."""
 
-    def __init__(self, directory, *options, tcp=False, name="redis"):
+    def __init__(self, directory, *options, tcp=False, name="redis", clock=False):
         self.directory = os.path.join(directory, name)
         os.makedirs(self.directory, exist_ok=True)
         self.path = os.path.join(self.directory, "sock")
         self.port = free_port() if tcp else 0
         self.options = list(options)
+        self.clock_path = os.path.join(self.directory, "clock") if clock else None
+        if clock:
+            self.set_clock(0)
         self.process = None
         self.start()
 
     @property
     def url(self):
         return f"unix://{self.path}"
+
+    def set_clock(self, seconds):
+        """How far its wall clock is ahead of ours."""
+        fd = os.open(self.clock_path, os.O_RDWR | os.O_CREAT, 0o644)
+        os.pwrite(fd, struct.pack("=q", round(seconds * 1e6)), 0)
+        os.close(fd)
+
+    def _program(self):
+        if not self.clock_path:
+            return [REDIS_SERVER]
+        return ["env", f"CLOCK_OFFSET={self.clock_path}", f"LD_PRELOAD={WALL_CLOCK_SHIM}",
+                REDIS_SERVER]
 
     def start(self):
         """Returns when the server has said that it is ready (as it would tell systemd)."""
@@ -82,7 +100,7 @@ class Server:
         notify = NotifySocket(notify_path)
         with open(os.path.join(self.directory, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [REDIS_SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket",
+                [*self._program(), "--port", str(self.port), "--bind", "127.0.0.1", "--unixsocket",
                  self.path, "--dir", self.directory, "--save", "", "--supervised", "systemd",
                  "--enable-debug-command", "yes", "--enable-protected-configs", "yes",
                  *self.options],
@@ -91,6 +109,7 @@ class Server:
         try:
             notify.wait_for(lambda m: m.get("READY") == "1")
         except TimeoutError:
+            self.kill()
             with open(os.path.join(self.directory, "log"), errors="replace") as log:
                 raise RuntimeError("redis-server: " + log.read()) from None
         finally:
