@@ -183,9 +183,34 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
         held_enter(&r->ledger, held, HELD_READY);
 }
 
+/* Was it a command of ours that made the entry idle for so long? After a step of the server's
+ * clock its owner alone decides. */
+static bool idle_fits(struct recovery *r, struct held *held, const struct answer *answer,
+                      const struct pending_entry *entry) {
+    usec_t min_idle = r->settings->min_idle;
+
+    if (lease_asked(&held->lease, answer->sent, answer->answered, entry->idle, min_idle))
+        return true;
+    if (!time_guard_stepped(r, answer->answered))
+        return false;
+    lease_seen(&held->lease, answer->sent, answer->answered, entry->idle, min_idle);
+    return true;
+}
+
+/* It may be the clock: that is looked at before anybody is blamed. True if the question waits for
+ * that. */
+static bool is_suspected(struct recovery *r, struct held *held, const struct answer *answer) {
+    if (held->suspected == 0)
+        held->suspected = answer->answered;
+    if (time_guard_looked_since(r, held->suspected))
+        return false;
+    unanswered(r, held);
+    return true;
+}
+
 static void answer_ours(struct recovery *r, struct held *held, const struct answer *answer,
                         const struct pending_entry *entry) {
-    usec_t min_idle = r->settings->min_idle, now = clock_boottime();
+    usec_t now = clock_boottime();
     bool ours;
 
     if (entry->idle >= IDLE_RELEASED) {
@@ -197,8 +222,10 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         lost(r, held, "its ID names another message now");
         return;
     }
-    ours = lease_asked(&held->lease, answer->sent, answer->answered, entry->idle, min_idle) ||
-           time_guard_stepped(r, now);
+    ours = idle_fits(r, held, answer, entry);
+    if (!ours && is_suspected(r, held, answer))
+        return;
+    held->suspected = 0;
     if (!ours)
         report_name_clash(r->subject, held->id);
     held->asked_ok = ours;
@@ -209,7 +236,7 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
     else if (held->state != HELD_HANDLING)
         answer_ours_waiting(r, held, entry, now);
     else /* renewed soon, while the answer is worth something */
-        timer_arm(r->keeper, min_idle / 48);
+        timer_arm(r->keeper, r->settings->min_idle / 48);
 }
 
 static void owner_reply(void *data, const struct answer *answer,

@@ -30,10 +30,14 @@ struct scan {
     struct pass *pass;
 };
 
-/* The server's clock against ours, once a pass. */
+/* The server's clock against ours. */
 struct time_guard {
     bool refused; /* the ACL does not allow TIME */
+    bool due;     /* somebody wants to know */
+    bool out;     /* TIME is unanswered */
     bool known;
+    usec_t looked;      /* when the last TIME was sent that was answered */
+    usec_t fresh_until; /* a page may be claimed on the strength of that look */
     uint64_t server; /* unix microseconds at the last look */
     usec_t sent;     /* our clock around it */
     usec_t answered;
@@ -116,7 +120,16 @@ void scan_abort(struct recovery *r);
 void probe_pump(struct recovery *r);
 
 /* time_guard.c */
-void time_guard_ask(struct recovery *r);
+/* The next turn looks, before it asks for anything else. */
+void time_guard_look(struct recovery *r);
+void time_guard_pump(struct recovery *r);
+/* Whether it was looked at since; if not it will be, and the answer wakes the pump. True where it
+ * cannot be. */
+bool time_guard_looked_since(struct recovery *r, usec_t when);
+/* The same, for a page: a moment ago, and not before time_guard_forget(). */
+bool time_guard_is_fresh(struct recovery *r, usec_t now);
+void time_guard_forget(struct recovery *r);
+/* It was set lately: idle times do not tell who claimed when. */
 bool time_guard_stepped(const struct recovery *r, usec_t now);
 
 /* count.c */

@@ -45,24 +45,29 @@ usec_t lease_fence(const struct lease *lease, usec_t now, usec_t min_idle) {
     return usec_sub(elapsed, slack(elapsed, min_idle));
 }
 
-bool lease_asked(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle) {
+void lease_seen(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle) {
     /* Idle times are whole milliseconds, rounded down. */
+    usec_t earliest = usec_sub(sent, idle + USEC_PER_MSEC);
+
+    *lease = (struct lease){
+        .sent = earliest,
+        .answered = usec_sub(answered, idle),
+        .sure_until = usec_add(earliest, min_idle),
+        .checked = true,
+    };
+}
+
+bool lease_asked(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle) {
     usec_t earliest = usec_sub(sent, idle + USEC_PER_MSEC), latest = usec_sub(answered, idle);
     usec_t tolerance = slack(usec_sub(answered, lease->sent), min_idle);
     bool by_answered =
         latest + tolerance >= lease->sent && earliest <= usec_add(lease->answered, tolerance);
     bool by_unanswered = lease->unanswered != 0 && latest + tolerance >= lease->unanswered;
-
     bool late = !by_answered && latest > lease->sure_until;
 
     if (!by_answered && !by_unanswered)
         return false;
-    *lease = (struct lease){
-        .late = late,
-        .sent = earliest,
-        .answered = latest,
-        .sure_until = usec_add(earliest, min_idle),
-        .checked = true,
-    };
+    lease_seen(lease, sent, answered, idle, min_idle);
+    lease->late = late;
     return true;
 }

@@ -51,3 +51,7 @@ static inline bool lease_too_slow(usec_t sent, usec_t answered, usec_t min_idle)
 /* XPENDING showed the entry as ours, idle for so long. False: no command of ours can have made
  * it so; somebody else claims under our name. True: the lease now counts from there. */
 bool lease_asked(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle);
+
+/* The same where the server's clock was set: whoever made it idle for so long, it is ours, and the
+ * lease counts from there. */
+void lease_seen(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle);

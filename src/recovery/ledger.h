@@ -59,6 +59,7 @@ struct held {
     uint64_t deliveries;   /* the server's counter */
     uint64_t body_bytes;   /* HANDLING: given to the handler */
     char *reason;          /* DEAD, BURYING: why; owned, may be NULL */
+    usec_t suspected;      /* when its idle time looked odd, CLOCK_BOOTTIME; 0: it does not */
     struct lease lease;
     struct pass *pass; /* the pass that claimed it; holds one of its opens */
     struct handler_run *run;

@@ -184,6 +184,7 @@ static void pump(void *data) {
         release_all(r);
     if (link_is_up(r->parts.link)) {
         ack_pump(r);
+        time_guard_pump(r);
         bury_pump(r);
         ask_pump(r);
         release_pump(r);

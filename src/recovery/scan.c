@@ -36,7 +36,7 @@ void scan_begin(struct recovery *r) {
     scan_restart(scan);
     if (r->trouble.kind == TROUBLE_NONE)
         recovery_enter(r, RECOVERY_SCANNING);
-    time_guard_ask(r);
+    time_guard_look(r);
 }
 
 static void scan_close(struct recovery *r) {
@@ -213,10 +213,14 @@ static void page_begin(struct recovery *r) {
     size_t room = recovery_room(r), window = recovery_window(r);
     size_t least = window / 2 > 0 ? window / 2 : 1;
     uint64_t count = room < s->count ? room : s->count;
-    usec_t min_idle = away_min_idle(&r->away, clock_boottime(), s->min_idle);
+    usec_t now = clock_boottime(), min_idle = away_min_idle(&r->away, now, s->min_idle);
 
     if (room < (s->count < least ? s->count : least))
         return;
+    /* A step of the clock that nobody has seen makes entries claimable that others handle. */
+    if (!time_guard_is_fresh(r, now))
+        return;
+    time_guard_forget(r);
     r->scan.out = recovery_sent(r, command_xautoclaim(r->parts.link, &r->ref, min_idle,
                                                       r->scan.cursor, count, page_reply, r));
 }

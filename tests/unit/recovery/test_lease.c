@@ -121,6 +121,20 @@ static void test_after_asking_the_first_claim_is_not_fenced(void **state) {
     assert_true(lease_fence(&lease, 106 * S, M) > 0);
 }
 
+static void test_seen_counts_from_the_idle_time_whoever_made_it(void **state) {
+    struct lease lease = claimed_at(100 * S, 100 * S);
+
+    /* set back: hardly idle at all */
+    lease_seen(&lease, 103 * S, 103100 * MS, 0, M);
+    assert_true(lease.sure_until == 113 * S - 1 * MS && lease.answered == 103100 * MS);
+    assert_int_equal(lease_fence(&lease, 104 * S, M), 0);
+    /* set ahead: anybody may have it */
+    lease_unanswered(&lease, 104 * S);
+    lease_seen(&lease, 105 * S, 105 * S, 60 * S, M);
+    assert_false(lease_is_sure(&lease, 105 * S));
+    assert_true(lease.unanswered == 0);
+}
+
 static void test_slow_answers_prove_nothing(void **state) {
     assert_false(lease_too_slow(100 * S, 102500 * MS, M));
     assert_true(lease_too_slow(100 * S, 102500 * MS + 1, M));
@@ -153,6 +167,7 @@ int main(void) {
         cmocka_unit_test(test_carried_out_too_late),
         cmocka_unit_test(test_asked_and_claimed_under_our_name_by_another),
         cmocka_unit_test(test_after_asking_the_first_claim_is_not_fenced),
+        cmocka_unit_test(test_seen_counts_from_the_idle_time_whoever_made_it),
         cmocka_unit_test(test_slow_answers_prove_nothing),
         cmocka_unit_test(test_suspended_for_an_hour),
     };
