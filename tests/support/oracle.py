@@ -6,6 +6,9 @@ entries at the end. Knows nothing of how the run was made.
     overlap     two handlers on one entry at the same time. Excused where the daemon of the one
                 that began first, or its link, had stood still for so long that its claim ran out
                 (nobody can call a handler back), or where a foreign client took the entry away.
+                Also where the daemon that begins second was not there to see that the server had
+                been away or its clock was set, or could not have seen the latter in time.
+    again       handled once more after an ok whose daemon lived on; excused likewise
     under-count a handler was given a number that is not higher than that of the handler before
                 it, or the counter is lower than the number of attempts that began
     twice       two handlers of one life of one daemon on one entry at once (never excused)
@@ -29,6 +32,8 @@ NEVER = float("inf")
 
 Interval = namedtuple("Interval", "start end")
 Ack = namedtuple("Ack", "time daemon ids")
+# When it was answered, and when the server's clock was last looked at before, and before that.
+Claim = namedtuple("Claim", "answered look earlier_look")
 
 
 class Handling:
@@ -71,10 +76,14 @@ class Facts:
     def __init__(self, min_idle):
         self.min_idle = min_idle
         self.handlings = []
+        self.births = {}        # life -> when it was started
         self.deaths = {}        # life -> when it was killed or ended
         self.still = {}         # daemon -> Intervals in which it was stopped
         self.link_still = {}    # daemon -> Intervals in which its link brought no answer
         self.server_still = []  # Intervals in which the server answered nobody
+        self.clock_steps = []   # when the server's clock was set forward
+        self.clock_back = []    # ... and back
+        self.claims = {}        # (daemon, ID) -> Claims by XAUTOCLAIM
         self.acks = []          # Ack, as the daemons sent them
         self.stranded = set()   # IDs that were delivered and never acknowledged by their consumer
         self.in_stream = set()  # IDs in the stream at the end
@@ -85,10 +94,10 @@ class Facts:
 
 
 class Verdict:
-    COUNTED = ("overlaps", "undercounts", "twice", "unprocessed", "lost")
+    COUNTED = ("overlaps", "again", "undercounts", "twice", "unprocessed", "lost")
 
     def __init__(self):
-        self.overlaps, self.excused, self.undercounts = [], [], []
+        self.overlaps, self.again, self.excused, self.undercounts = [], [], [], []
         self.twice, self.unprocessed, self.lost = [], [], []
         self.entries = self.attempts = self.acked = self.repeated = 0
 
@@ -118,6 +127,29 @@ def gaps(times, least):
     return [Interval(a, b) for a, b in zip(times, times[1:]) if b - a >= least]
 
 
+def _could_not_know(facts, second):
+    """Its daemon had no way to see what made the entry look idle."""
+    lately = 1.25 * facts.min_idle
+    born = facts.births.get(second.life, -NEVER)
+    slept = facts.still.get(second.daemon, ())
+    for away in facts.server_still:
+        if away.start < second.begin < away.end + lately:
+            if born > away.start:
+                return "its sibling was born after the server went away"
+            if any(s.start < away.end and s.end > away.start for s in slept):
+                return "its sibling slept while the server was away"
+    for step in facts.clock_steps:
+        if step < second.begin < step + lately and born > step:
+            return "its sibling was born after the clock was set"
+        for claim in facts.claims.get((second.daemon, second.entry), ()):
+            if claim.look <= step <= claim.answered < claim.look + 0.1 * facts.min_idle:
+                return "the clock was set between look and claim"
+            if claim.earlier_look <= step <= claim.look and any(
+                    claim.earlier_look <= back <= claim.look for back in facts.clock_back):
+                return "the clock was set back and forward between two looks"
+    return None
+
+
 def excuse(facts, first, second):
     """Why `second` may have begun while `first` ran, or None."""
     least = STANDSTILL * facts.min_idle
@@ -134,23 +166,25 @@ def excuse(facts, first, second):
     for time in facts.foreign_claimed.get(first.entry, ()):
         if time < second.begin:
             return "taken away by force"
-    return None
+    return _could_not_know(facts, second)
 
 
 def _judge_entry(facts, verdict, entry, handlings):
     for at, handling in enumerate(handlings):
         for other in handlings[at + 1 :]:
-            if other.begin >= handling.end:
+            overlap = other.begin < handling.end
+            if not overlap and (handling.outcome != "ok"
+                                or facts.deaths.get(handling.life, NEVER) < other.begin):
                 continue
             text = f"{handling} | {other}"
-            if other.life == handling.life:
+            if overlap and other.life == handling.life:
                 verdict.twice.append(text)
                 continue
             reason = excuse(facts, handling, other)
             if reason:
                 verdict.excused.append(f"{text} ({reason})")
             else:
-                verdict.overlaps.append(text)
+                (verdict.overlaps if overlap else verdict.again).append(text)
         # One delivery before it was stranded.
         if handling.deliveries < at + 2 or at and (
                 handling.deliveries <= handlings[at - 1].deliveries):

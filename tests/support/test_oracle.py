@@ -5,7 +5,7 @@
 import unittest
 
 from harness import TapResult
-from oracle import (BEGIN, END, OUTCOMES, RECORD, Ack, Facts, Handling, Interval, LedgerError, gaps,
+from oracle import (BEGIN, END, OUTCOMES, RECORD, Ack, Claim, Facts, Handling, Interval, LedgerError, gaps,
                     judge, read_ledger, uncovered)
 
 
@@ -63,7 +63,7 @@ class Judgement(unittest.TestCase):
 
     def test_overlap(self):
         verdict = self.judge(handled("d0", 0, 2), handled("d1", 1.9, 3, deliveries=3))
-        self.assertEqual(len(verdict.overlaps), 1)
+        self.assertEqual((len(verdict.overlaps), len(verdict.again)), (1, 0))
         self.assertEqual(verdict.repeated, 1)
         self.assertFalse(verdict.ok)
 
@@ -96,6 +96,48 @@ class Judgement(unittest.TestCase):
         # that is no excuse where it was the server
         self.facts.server_still = [Interval(0.4, 1.2)]
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
+
+    def test_the_second_could_not_know_of_the_servers_absence(self):
+        pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
+        self.facts.server_still = [Interval(0.2, 1.8)]
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+        self.facts.births = {1: 1.0}
+        self.assertEqual(len(self.judge(*pair).excused), 1)
+        self.facts.births = {1: 0.1}
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+        self.facts.still = {"d1": [Interval(1.7, 1.9)]}
+        self.assertEqual(len(self.judge(*pair).excused), 1)
+        self.facts.server_still = [Interval(0.2, 0.7)]  # too long ago
+        self.facts.still = {"d1": [Interval(0.2, 0.7)]}
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+
+    def test_the_second_could_not_know_of_a_clock_step(self):
+        pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
+        self.facts.clock_steps = [1.9]
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+        self.facts.births = {1: 1.95}
+        self.assertEqual(len(self.judge(*pair).excused), 1)
+        self.facts.births = {}
+        for claim, excused in (((1.95, 1.88, 1), 1), ((1.89, 1.88, 1), 0), ((1.95, 1.7, 1), 0),
+                               ((1.95, 1.92, 1), 0)):
+            self.facts.claims = {("d1", "7-0"): [Claim(*claim)]}
+            self.assertEqual(len(self.judge(*pair).excused), excused, claim)
+        self.facts.clock_back = [1.5]
+        self.assertEqual(len(self.judge(*pair).excused), 1)
+        self.facts.clock_back = [0.5]
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+
+    def test_again_after_an_ok(self):
+        pair = [handled("d0", 0, 1), handled("d1", 2, 3, deliveries=3)]
+        verdict = self.judge(*pair)
+        self.assertEqual((len(verdict.again), len(verdict.overlaps)), (1, 0))
+        self.assertFalse(verdict.ok)
+        self.facts.deaths = {0: 1.5}
+        self.assertTrue(self.judge(*pair).ok)
+        self.facts.deaths = {0: 2.5}
+        self.assertFalse(self.judge(*pair).ok)
+        self.facts.link_still = {"d0": [Interval(1.1, 1.9)]}
+        self.assertEqual(len(self.judge(*pair).excused), 1)
 
     def test_taken_away_by_force(self):
         pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]

@@ -31,7 +31,7 @@ def restart(world, rng, pace):
             world.server_away()
             world.server.kill()
             world.ended.wait(down)
-            world.server_start()
+            world.server.start()
             world.server_back()
             world.log("server up")
 

@@ -91,6 +91,19 @@ def settle(world, seconds):
             threading.Event().wait(0.1)
 
 
+def claims(exchanges, shift):
+    """ID -> how each XAUTOCLAIM that brought it stands to the looks at the clock."""
+    out, look, earlier = {}, 0.0, 0.0
+    for e in exchanges:
+        if e.name == "TIME" and e.answered is not None:
+            look, earlier = e.sent + shift, look
+        elif e.name == "XAUTOCLAIM" and isinstance(e.reply, list):
+            claim = oracle.Claim(e.answered + shift, look, earlier)
+            for entry in e.reply[1]:
+                out.setdefault(entry.decode(), []).append(claim)
+    return out
+
+
 def read_links(world, facts):
     shift = boottime() - time.clock_gettime(time.CLOCK_MONOTONIC)
     least = oracle.STANDSTILL * world.min_idle
@@ -98,6 +111,8 @@ def read_links(world, facts):
         exchanges = recording.exchanges(node.proxy.record_path)
         answers = [e.answered + shift for e in exchanges
                    if e.answered is not None and e.name not in GREETING]
+        for entry, made in claims(exchanges, shift).items():
+            facts.claims[node.name, entry] = made
         facts.link_still[node.name] = oracle.gaps(answers, least)
         facts.acks += [oracle.Ack(e.sent + shift, node.name, [i.decode() for i in e.words[3:]])
                        for e in exchanges if e.name == "XACK"]
@@ -110,10 +125,12 @@ def collect(world):
         facts.in_stream = {i.decode() for i, _ in client("XRANGE", STREAM, "-", "+")}
     facts.handlings = read_ledger(world)
     facts.server_still = world.server_still
+    facts.clock_steps, facts.clock_back = world.clock_steps, world.clock_back
     facts.removed, facts.foreign_acked = world.removed, world.foreign_acked
     facts.foreign_claimed = world.foreign_claimed
     facts.stranded = (world.produced | facts.in_stream) - world.consumer_acked
     for node in world.nodes:
+        facts.births.update(node.births)
         facts.deaths.update(node.deaths)
         facts.still[node.name] = node.still
     read_links(world, facts)
@@ -121,7 +138,6 @@ def collect(world):
 
 
 def strike(world, mode, seed, seconds):
-    world.broken = []
     threads = faults.begin(world, mode, seed)
     threads.append(threading.Thread(target=world.produce, args=(stream(seed, "producer"),)))
     threads[-1].start()
@@ -140,7 +156,8 @@ def strike(world, mode, seed, seconds):
 def line(mode, seed, verdict, complaints, seconds):
     return (f"{mode:8s} seed {seed:<10d} entries {verdict.entries:5d}  attempts "
             f"{verdict.attempts:5d}  acked {verdict.acked:5d}  repeated {verdict.repeated:4d}  "
-            f"overlaps {len(verdict.overlaps):3d} (+{len(verdict.excused)} excused)  under-counts "
+            f"overlaps {len(verdict.overlaps):3d} (+{len(verdict.excused)} excused)  again "
+            f"{len(verdict.again):3d}  under-counts "
             f"{len(verdict.undercounts):3d}  twice {len(verdict.twice):3d}  lost "
             f"{len(verdict.lost):3d}  unprocessed {len(verdict.unprocessed):3d}  other "
             f"{len(complaints)}  {seconds:.0f} s")

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import struct
 import subprocess
 import threading
 import time
@@ -20,9 +19,6 @@ BUILD = os.path.dirname(os.path.dirname(os.path.abspath(harness.DAEMON)))
 HANDLER = os.environ.get("TORTURE_HANDLER") or os.path.join(
     BUILD, "tests", "torture", "torture-handler")
 STAMP = os.environ.get("TORTURE_STAMP") or os.path.join(BUILD, "tests", "torture", "stamp")
-
-CLOCK_SHIM = os.environ.get("TORTURE_CLOCK") or os.path.join(
-    BUILD, "tests", "torture", "clock-shim.so")
 
 CONFIG = """[daemon]
 drain_timeout = 10s
@@ -70,16 +66,16 @@ class Node:
     def __init__(self, directory, name, upstream, min_idle, command, payload):
         self.name = name
         self.lock = threading.Lock()  # whoever stops or kills it has it
+        self.log_path = os.path.join(directory, name + ".log")
+        with open(self.log_path, "wb") as log:
+            self._stamp = subprocess.Popen([STAMP], stdin=subprocess.PIPE, stdout=log)
         self.proxy = Proxy(directory, upstream, name=name)
         self.config = harness.write(
             os.path.join(directory, name + ".conf"),
             CONFIG.format(url=self.proxy.url, stream=STREAM, group=GROUP, name=name,
                           min_idle=round(min_idle * 1000), command=command, payload=payload,
                           timeout=round(min_idle * 4000)))
-        self.log_path = os.path.join(directory, name + ".log")
-        with open(self.log_path, "wb") as log:
-            self._stamp = subprocess.Popen([STAMP], stdin=subprocess.PIPE, stdout=log)
-        self.deaths = {}
+        self.births, self.deaths = {}, {}
         self.still = []
         self.failures = []
         self.process = None
@@ -92,6 +88,7 @@ class Node:
             [harness.DAEMON, "--config", self.config, "--log-level", "debug"],
             stdin=subprocess.DEVNULL, stdout=self._stamp.stdin, stderr=self._stamp.stdin,
             env=environment)
+        self.births[self.process.pid] = boottime()
 
     def _over(self, expected):
         self.deaths[self.process.pid] = boottime()
@@ -152,44 +149,38 @@ class World:
         self.ended = threading.Event()   # of the faults and producers
         self.ledger = os.path.join(directory, "ledger")
         open(self.ledger, "w").close()
-        self.clock_path = os.path.join(directory, "clock")
         self.server_lock = threading.Lock()  # whoever stops or kills it has it
-        self.server_still = []
-        self._still_since = None
-        server_program = harness.REDIS_SERVER
-        if clock:
-            harness.REDIS_SERVER = self._server_with_a_clock(server_program)
-        try:
-            self.server = Server(directory, "--appendonly", "yes", "--appendfsync", "always")
-        finally:
-            harness.REDIS_SERVER = server_program
-        self.server_program = (server_program, clock)
-        with self.server.client() as client:
-            client("XGROUP", "CREATE", STREAM, GROUP, "0", "MKSTREAM")
-        self.nodes = []
-        for i in range(daemons):
-            name = f"d{i}"
-            command = f"{HANDLER} {self.ledger} {name} {seed} {round(min_idle * 1000)}"
-            self.nodes.append(Node(directory, name, f"unix:{self.server.path}", min_idle, command,
-                                   "id" if i % 4 == 3 else "json"))
+        self.server_still, self.clock_steps, self.clock_back = [], [], []
+        self._still_since, self._clock = None, 0
+        self.nodes, self.server = [], None
+        self.broken = []  # faults that failed themselves
         self.produced, self.consumer_acked = set(), set()
         self.removed, self.foreign_acked, self.foreign_claimed = set(), set(), {}
-        self.removed_below = None
+        try:
+            self._begin(seed, daemons, clock)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self, seed, daemons, clock):
+        self.server = Server(self.directory, "--appendonly", "yes", "--appendfsync", "always",
+                             clock=clock)
+        with self.server.client() as client:
+            client("XGROUP", "CREATE", STREAM, GROUP, "0", "MKSTREAM")
+        for i in range(daemons):
+            name = f"d{i}"
+            command = f"{HANDLER} {self.ledger} {name} {seed} {round(self.min_idle * 1000)}"
+            self.nodes.append(Node(self.directory, name, f"unix:{self.server.path}", self.min_idle,
+                                   command, "id" if i % 4 == 3 else "json"))
 
     # --- the server ---------------------------------------------------------------------------
 
-    def _server_with_a_clock(self, program):
-        self.set_clock(0)
-        return harness.write(
-            os.path.join(self.directory, "redis-with-a-clock"),
-            f"#!/bin/sh\nCLOCK_OFFSET='{self.clock_path}' LD_PRELOAD='{CLOCK_SHIM}' "
-            f'exec {program} "$@"\n', 0o755)
-
     def set_clock(self, seconds):
         """How far the server's clock is ahead of ours."""
-        fd = os.open(self.clock_path, os.O_RDWR | os.O_CREAT, 0o644)
-        os.pwrite(fd, struct.pack("=q", round(seconds * 1e6)), 0)
-        os.close(fd)
+        if seconds != self._clock:
+            (self.clock_steps if seconds > self._clock else self.clock_back).append(boottime())
+        self._clock = seconds
+        self.server.set_clock(seconds)
 
     def server_away(self):
         self._still_since = boottime()
@@ -197,15 +188,6 @@ class World:
     def server_back(self):
         self.server_still.append(Interval(self._still_since, boottime()))
         self._still_since = None
-
-    def server_start(self):
-        program, clock = self.server_program
-        if clock:
-            harness.REDIS_SERVER = os.path.join(self.directory, "redis-with-a-clock")
-        try:
-            self.server.start()
-        finally:
-            harness.REDIS_SERVER = program
 
     # --- those who strand entries -------------------------------------------------------------
 
@@ -255,11 +237,10 @@ class World:
     def stop(self):
         self.ended.set()
         self.log(f"connections cut: {sum(node.cuts() for node in self.nodes)}")
-        if self.server.process.poll() is None:
-            self.server.process.send_signal(signal.SIGCONT)
         for node in self.nodes:
             node.stop()
-        self.server.stop()
+        if self.server:
+            self.server.stop()
         self.log.close()
 
 
