@@ -150,8 +150,13 @@ static void claim_kind(struct recovery *r, enum step kind, usec_t now) {
 
     if (!batch)
         return;
-    if (kind == STEP_RETAKE)
+    if (kind == STEP_RETAKE) { /* a claim like a page's, and as careful */
         fence = away_min_idle(&r->away, now, m);
+        if (!time_guard_is_fresh(r, now)) {
+            free(batch);
+            return;
+        }
+    }
     MEMORY_FOREACH (&r->memory, item) {
         if (batch->n == BATCH_MAX)
             break;
