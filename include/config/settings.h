@@ -24,10 +24,13 @@ enum server_address_kind { SERVER_TCP, SERVER_UNIX };
 /* One url of a [redis] section. */
 struct server_address {
     enum server_address_kind kind;
-    const char *host; /* SERVER_TCP: numeric, IPv6 without brackets; SERVER_UNIX: the path */
+    const char *host; /* SERVER_TCP: numeric (IPv6 without brackets), or a name as it was written;
+                         SERVER_UNIX: the path */
+    bool is_name;     /* SERVER_TCP: host is resolved at each connect, never here */
     uint16_t port;    /* SERVER_TCP */
     uint32_t database;
-    const char *text; /* for messages: "127.0.0.1:6379", "[::1]:6379", "unix:///run/redis.sock" */
+    /* For messages: "127.0.0.1:6379", "[::1]:6379", "db.example:6379", "unix:///run/redis.sock". */
+    const char *text;
 };
 
 struct redis_settings {

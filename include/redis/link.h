@@ -57,7 +57,8 @@ void link_unlisten(struct link *link, struct link_listener *listener);
 enum link_state link_state(const struct link *link);
 bool link_is_up(const struct link *link);
 
-/* Where to: the address in use or tried, for people. Borrowed until the next turn. */
+/* Where to: the url in use or tried, for people ("db.example:6379"). Borrowed until the next
+ * turn. */
 const char *link_address(const struct link *link);
 /* Why it is not up, one printable phrase that holds no secret ("Connection refused",
  * "WRONGPASS", ...); "" while it is up. Borrowed until the next turn. */

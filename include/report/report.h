@@ -54,8 +54,9 @@ void report_broken_(struct report_place place, const char *what, int error);
 
 /* --- a link to a server; `redis` is its address for people ----------------------------------- */
 
-void report_link_state_(struct report_place place, const char *redis, const char *from,
-                        const char *to);
+/* address: the numeric one where `redis` has a name, else "". */
+void report_link_state_(struct report_place place, const char *redis, const char *address,
+                        const char *from, const char *to);
 /* version may be ""; `outage`: how long it had been away, 0 at the first time. */
 void report_link_up_(struct report_place place, const char *redis, const char *brand,
                      const char *version, usec_t outage);

@@ -266,6 +266,7 @@ static void on_disconnect(const redisAsyncContext *context, int status) {
 }
 
 static redisAsyncContext *open_context(const struct server_address *address) {
+    assert(!address->is_name); /* its own look-up blocks */
     switch (address->kind) {
     case SERVER_TCP:
         return redisAsyncConnect(address->host, address->port);
@@ -327,7 +328,7 @@ int connection_new(struct loop *loop, const struct connection_settings *settings
         connection_free(connection);
         return r;
     }
-    timer_arm(connection->timer, settings->connect_timeout);
+    timer_arm(connection->timer, settings->connect_left);
     *ret = connection;
     return 0;
 }

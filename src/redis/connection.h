@@ -38,9 +38,10 @@ struct connection_owner {
 };
 
 struct connection_settings {
-    const struct server_address *address;
-    usec_t connect_timeout; /* until connection_greeted() */
-    usec_t command_timeout; /* the oldest answer made no progress for so long */
+    const struct server_address *address; /* not a name; for connection_new() only */
+    usec_t connect_timeout;               /* until connection_greeted(), for messages */
+    usec_t connect_left;                  /* what is left of it */
+    usec_t command_timeout;               /* the oldest answer made no progress for so long */
 };
 
 #define CONNECTION_REASON_MAX 128

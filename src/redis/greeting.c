@@ -144,7 +144,7 @@ static void on_hello(struct pending *pending, const redisReply *reply) {
         return;
     }
     /* Somewhere among several addresses there is a primary. */
-    if (link->greeting.server.replica && link->settings->n_addresses > 1)
+    if (link->greeting.server.replica && !topology_is_alone(&link->topology))
         link_close(link, "this is a replica", NULL, false);
 }
 

@@ -49,9 +49,17 @@ bool link_move_is_legal(enum link_state from, enum link_state to) {
     return false;
 }
 
+/* Where the url has a name: which of its addresses. */
+static const char *numeric_address(const struct link *link) {
+    size_t at;
+
+    return topology_is_found(&link->topology, &at) ? link->resolved.addresses[at] : "";
+}
+
 void link_enter(struct link *link, enum link_state state) {
     assert(link_move_is_legal(link->state, state));
-    report_link_state(link_address(link), link_state_name(link->state), link_state_name(state));
+    report_link_state(link_address(link), numeric_address(link), link_state_name(link->state),
+                      link_state_name(state));
     link->state = state;
     link->entered = clock_monotonic();
 }
@@ -85,6 +93,7 @@ usec_t link_deadline(const struct link *link) {
     case LINK_DOWN:
         return timer_due(link->reconnect);
     case LINK_RESOLVING:
+        return connect_deadline(link);
     case LINK_CLOSING:
         return link->entered;
     case LINK_CONNECTING:
@@ -146,52 +155,7 @@ static void tell_all(struct link *link, enum news news) {
     link->next_listener = NULL;
 }
 
-/* --- connecting ------------------------------------------------------------------------------ */
-
-static void on_connected(void *data) {
-    struct link *link = data;
-
-    if (link->state != LINK_CONNECTING)
-        return;
-    link_enter(link, LINK_GREETING);
-    greeting_begin(link);
-}
-
-static void on_ended(void *data, const char *reason, const redisReply *refusal) {
-    struct link *link = data;
-
-    if (refusal && refusal->type == REDIS_REPLY_ERROR)
-        greeting_refused(link, NULL, refusal);
-    else
-        link_close(link, reason, NULL, false);
-}
-
-static void link_connect(struct link *link) {
-    const struct connection_owner owner = {on_connected, on_ended, link};
-    char reason[CONNECTION_REASON_MAX];
-
-    link_enter(link, LINK_RESOLVING);
-    const struct connection_settings settings = {
-        .address = topology_current(&link->topology),
-        .connect_timeout = link->settings->connect_timeout,
-        .command_timeout = link->settings->command_timeout,
-    };
-    link_enter(link, LINK_CONNECTING);
-    int r = connection_new(link->loop, &settings, &owner, &link->connection, reason);
-    if (r < 0)
-        loop_fail(link->loop, r);
-    if (r != 0)
-        link_close(link, r < 0 ? "out of memory" : reason, NULL, false);
-}
-
-static void on_reconnect(void *data) {
-    link_connect(data);
-}
-
-void link_start(struct link *link) {
-    if (link->state == LINK_DOWN && !timer_armed(link->reconnect))
-        link_connect(link);
-}
+/* --- up ------------------------------------------------------------------------------------- */
 
 static void report_faults(struct link *link) {
     const struct reply_hello *server = &link->greeting.server;
@@ -210,6 +174,7 @@ void link_greeted(struct link *link) {
     usec_t now = clock_boottime();
 
     connection_greeted(link->connection);
+    connect_done(link);
     link->trouble = (struct trouble){0};
     link->up_since = clock_monotonic();
     link->down_reported = false;
@@ -233,6 +198,8 @@ void link_close(struct link *link, const char *reason, const char *word, bool er
         return;
     trouble_set(&link->trouble, reason, word, error);
     link->was_up = link->state == LINK_UP;
+    if (link->state == LINK_RESOLVING)
+        connect_leave(link);
     link_enter(link, LINK_CLOSING);
     deferred_call(link->close);
 }
@@ -283,7 +250,7 @@ static void after_up(struct link *link) {
 
 static void after_failure(struct link *link) {
     if (topology_failed(&link->topology)) {
-        link_connect(link);
+        connect_begin(link);
         return;
     }
     link_wait(link);
@@ -332,7 +299,7 @@ int link_new(struct loop *loop, const struct redis_settings *settings, struct li
     topology_init(&link->topology, settings);
     backoff_init(&link->backoff, settings->reconnect_min, settings->reconnect_max);
 
-    int r = timer_new(loop, on_reconnect, link, &link->reconnect);
+    int r = connect_init(link);
     if (r == 0)
         r = deferred_new(loop, on_close, link, &link->close);
     if (r < 0) {
@@ -350,9 +317,9 @@ struct link *link_free(struct link *link) {
     /* What is answered now must find a link that takes nothing. */
     if (link->state != LINK_DOWN && link->state != LINK_CLOSING)
         link_enter(link, LINK_CLOSING);
-    connection_free(link->connection);
+    link->connection = connection_free(link->connection);
     deferred_free(link->close);
-    timer_free(link->reconnect);
+    connect_free(link);
     free(link);
     return NULL;
 }

@@ -4,8 +4,9 @@
  *
  *   state       what ends it or moves it on                          next
  *   down        link_start(), the reconnect timer                    resolving
- *   resolving   the address is known (numeric)                       connecting
- *               there is none to be had                              closing
+ *   resolving   the address is known: numeric in the url, found      connecting
+ *               for its name, or the next one of these
+ *               none is found, connect_timeout, link_drop()          closing
  *   connecting  the socket is connected                              greeting
  *               refused, connect_timeout, link_drop()                closing
  *   greeting    all of the greeting is answered                      up
@@ -23,6 +24,7 @@
 #include "connection.h"
 #include "redis/link.h"
 #include "reply.h"
+#include "resolver.h"
 #include "topology.h"
 
 #define LINK_TROUBLE_MAX 192
@@ -51,6 +53,9 @@ struct link {
     struct greeting greeting;
     struct topology topology;
     struct backoff backoff;
+    struct resolver *resolver; /* NULL: no url has a name */
+    struct resolved resolved;  /* of the current url */
+    struct timer *resolving;   /* how long it may take */
     struct timer *reconnect;
     struct deferred *close;
     struct trouble trouble;
@@ -77,6 +82,16 @@ void link_close(struct link *link, const char *reason, const char *word, bool er
 
 /* The greeting is answered. */
 void link_greeted(struct link *link);
+
+/* connect.c: from down to greeting. Ends in greeting_begin() or link_close(). */
+void connect_begin(struct link *link);
+/* No longer resolving. */
+void connect_leave(struct link *link);
+/* The link is up: what is still to be found out about addresses will be too old. */
+void connect_done(struct link *link);
+usec_t connect_deadline(const struct link *link);
+MUST_CHECK int connect_init(struct link *link);
+void connect_free(struct link *link);
 
 /* greeting.c: sends the greeting; ends in link_greeted() or link_close(). */
 void greeting_begin(struct link *link);

@@ -112,13 +112,15 @@ static bool link_begin(struct record *record, enum event event, struct report_pl
     return true;
 }
 
-void report_link_state_(struct report_place place, const char *redis, const char *from,
-                        const char *to) {
+void report_link_state_(struct report_place place, const char *redis, const char *address,
+                        const char *from, const char *to) {
     struct record record;
 
     if (!link_begin(&record, EVENT_LINK_STATE, place, redis))
         return;
     record_say(&record, "%s -> %s", wording_plain(from).text, wording_plain(to).text);
+    if (*address != '\0')
+        record_say(&record, " (%s)", wording_plain(address).text);
     record_text(&record, FIELD_STATE, to);
     record_text(&record, FIELD_STATE_FROM, from);
     record_send(&record);

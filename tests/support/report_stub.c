@@ -15,10 +15,14 @@ void report_stub_reset(void) {
     report_stub = (struct report_stub){0};
 }
 
-void report_link_state_(struct report_place place, const char *redis, const char *from,
-                        const char *to) {
+void report_link_state_(struct report_place place, const char *redis, const char *address,
+                        const char *from, const char *to) {
     (void)place;
     (void)redis;
+    size_t used = strlen(report_stub.tried);
+    if (strcmp(to, "connecting") == 0)
+        (void)snprintf(report_stub.tried + used, sizeof(report_stub.tried) - used, "%s%s",
+                       used ? " " : "", *address ? address : "-");
     size_t n = strlen(report_stub.moves);
     report_stub.states++;
     (void)snprintf(report_stub.moves + n, sizeof(report_stub.moves) - n, "%s%s>%s", n ? " " : "",

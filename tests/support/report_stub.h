@@ -7,6 +7,7 @@
 struct report_stub {
     unsigned states, ups, downs, faults;
     char moves[2048]; /* "down>resolving resolving>connecting ..." */
+    char tried[256];  /* numeric addresses of the connects, "-" where the url has no name */
     char brand[64];
     char version[64];
     char reason[256];

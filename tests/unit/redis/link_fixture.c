@@ -69,6 +69,11 @@ void fixture_tcp(struct link_fixture *f, uint16_t port) {
         .kind = SERVER_TCP, .host = "127.0.0.1", .port = port, .text = "127.0.0.1:port"};
 }
 
+void fixture_name(struct link_fixture *f, const char *name, uint16_t port) {
+    f->addresses[f->settings.n_addresses++] = (struct server_address){
+        .kind = SERVER_TCP, .host = name, .is_name = true, .port = port, .text = "name:port"};
+}
+
 void fixture_unix(struct link_fixture *f, const char *path) {
     f->addresses[f->settings.n_addresses++] =
         (struct server_address){.kind = SERVER_UNIX, .host = path, .text = "unix:///socket"};

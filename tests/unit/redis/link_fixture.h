@@ -26,6 +26,7 @@ struct link_fixture {
 /* Fast settings and no address yet. */
 void fixture_init(struct link_fixture *f);
 void fixture_tcp(struct link_fixture *f, uint16_t port);
+void fixture_name(struct link_fixture *f, const char *name, uint16_t port);
 void fixture_unix(struct link_fixture *f, const char *path);
 /* Makes the link, listens, starts. */
 void fixture_start(struct link_fixture *f);

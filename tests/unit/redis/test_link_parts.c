@@ -109,6 +109,47 @@ static void test_a_replica_is_passed_over(void **state) {
     assert_false(topology_failed(&t));
 }
 
+static void test_all_addresses_of_a_name_before_the_next_url(void **state) {
+    (void)state;
+    const struct redis_settings settings = {.addresses = three, .n_addresses = 2};
+    struct topology t;
+    size_t at = 77;
+    topology_init(&t, &settings);
+    for (int round = 0; round < 3; round++) {
+        assert_false(topology_is_found(&t, &at)); /* looked up anew */
+        topology_found(&t, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(topology_current(&t)->port, 1);
+            assert_true(topology_is_found(&t, &at));
+            assert_int_equal(at, i);
+            assert_true(topology_failed(&t));
+        }
+        assert_int_equal(topology_current(&t)->port, 2);
+        assert_false(topology_is_found(&t, &at));
+        assert_false(topology_failed(&t)); /* none found */
+    }
+    topology_found(&t, 2);
+    assert_true(topology_failed(&t));
+    topology_lost(&t, false);
+    assert_false(topology_is_found(&t, &at));
+    assert_int_equal(topology_current(&t)->port, 1);
+}
+
+static void test_alone(void **state) {
+    (void)state;
+    const struct redis_settings one = {.addresses = three, .n_addresses = 1};
+    const struct redis_settings two = {.addresses = three, .n_addresses = 2};
+    struct topology t;
+    topology_init(&t, &one);
+    assert_true(topology_is_alone(&t));
+    topology_found(&t, 1);
+    assert_true(topology_is_alone(&t));
+    topology_found(&t, 2);
+    assert_false(topology_is_alone(&t));
+    topology_init(&t, &two);
+    assert_false(topology_is_alone(&t));
+}
+
 static void test_known_faults(void **state) {
     (void)state;
     assert_non_null(version_fault("redis", "6.0.16", 0));
@@ -155,6 +196,8 @@ int main(void) {
         cmocka_unit_test(test_a_round_ends_when_each_address_has_failed),
         cmocka_unit_test(test_a_lost_link_begins_at_the_first_address),
         cmocka_unit_test(test_a_replica_is_passed_over),
+        cmocka_unit_test(test_all_addresses_of_a_name_before_the_next_url),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_known_faults),
         cmocka_unit_test(test_every_move_of_the_state_table),
     };

@@ -58,7 +58,7 @@ static void say_all_of_the_daemon(void) {
     report_drain_cut_short(1, "drain_timeout is over");
     report_stopped(5000);
     report_broken("epoll_wait", -12);
-    report_link_state("127.0.0.1:6379", "down", "resolving");
+    report_link_state("127.0.0.1:6379", "", "down", "resolving");
     report_link_up("127.0.0.1:6379", "Redis", "7.0.15", 5 * USEC_PER_SEC);
     report_link_down("127.0.0.1:6379", "refused by the server", "WRONGPASS");
     report_server_fault("127.0.0.1:6379", "7.0.0", "loses entries");

@@ -368,7 +368,7 @@ static void report_everything_with(const char *text) {
     report_stopping(text, 1, 1, 1);
     report_drain_cut_short(1, text);
     report_broken(text, -1);
-    report_link_state(text, text, text);
+    report_link_state(text, text, text, text);
     report_link_up(text, text, text, 1);
     report_link_down(text, text, "x");
     report_server_fault(text, text, text);
