@@ -279,6 +279,13 @@ static void settle_command_timeout(struct rules *rules, struct draft *draft) {
              recovery->title, most);
 }
 
+/* Case does not tell host names apart. */
+static bool is_same_address(const struct server_address *a, const struct server_address *b) {
+    if (a->database != b->database || a->is_name != b->is_name)
+        return false;
+    return a->is_name ? strcasecmp(a->text, b->text) == 0 : strcmp(a->text, b->text) == 0;
+}
+
 /* Sections of different names may lead to the same server. */
 static bool is_same_server(const struct draft *a, const struct draft *b) {
     const struct redis_settings *x = &a->redis.settings, *y = &b->redis.settings;
@@ -287,8 +294,7 @@ static bool is_same_server(const struct draft *a, const struct draft *b) {
         return true;
     for (size_t i = 0; i < x->n_addresses; i++)
         for (size_t j = 0; j < y->n_addresses; j++)
-            if (x->addresses[i].database == y->addresses[j].database &&
-                strcmp(x->addresses[i].text, y->addresses[j].text) == 0)
+            if (is_same_address(&x->addresses[i], &y->addresses[j]))
                 return true;
     return false;
 }

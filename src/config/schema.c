@@ -48,9 +48,10 @@ static const struct row daemon_rows[] = {
 static const struct row redis_rows[] = {
     {"url", VALUE_URLS, AT(redis.urls), "redis://127.0.0.1:6379/0", 0, 0,
      ROW_CONTINUES | ROW_SECRET, NULL,
-     "redis://[user@]address[:port][/db] or unix:///path[?db=N]; several, separated by blanks, "
-     "are tried in turn. Addresses are numeric, IPv6 in brackets. A password does not belong "
-     "here: use password_file. No percent-encoding. May go on in indented lines."},
+     "redis://[user@]host[:port][/db] or unix:///path[?db=N]; several, separated by blanks, are "
+     "tried in turn. The host is a numeric address, IPv6 in brackets, or a name. A name is looked "
+     "up at each connect, and all its addresses are tried. A password does not belong here: use "
+     "password_file. No percent-encoding. May go on in indented lines."},
     {"username", VALUE_TEXT, AT(redis.username), "", 0, 0, 0, NULL,
      "The ACL user to log in as, if it is not named in url. Empty: the default user."},
     {"password_file", VALUE_PASSWORD_FILE, AT(redis.password_file), "", 0, 0, ROW_SECRET, NULL,
@@ -61,7 +62,8 @@ static const struct row redis_rows[] = {
      "What the urls lead to."},
     {"connect_timeout", VALUE_DURATION, AT(redis.settings.connect_timeout), "5s",
      100 * MSEC, 10 * MINUTE, 0, NULL,
-     "From the first packet until the server has accepted us."},
+     "For one address: to connect, and until the server has accepted us. The time that it took to "
+     "look up its name counts for the first one."},
     {"command_timeout", VALUE_DURATION, AT(redis.settings.command_timeout), "auto",
      100 * MSEC, HOUR, ROW_AUTO, NULL,
      "An outstanding reply that made no progress for so long drops the connection. At most half "

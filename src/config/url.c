@@ -82,30 +82,82 @@ static int split_tcp(char *rest, struct pieces *ret, char *why) {
     return 0;
 }
 
-/* Writes the host as inet_ntop(3) does. */
-static int parse_host(const char *host, bool *ret_ipv6, char ret[INET6_ADDRSTRLEN], char *why) {
-    static const char digits[] = "0123456789.";
+/* A host, numeric ones as inet_ntop(3) writes them, IPv6 without its brackets. */
+struct host {
+    char text[HOST_NAME_MAX_BYTES + 1];
+    bool ipv6;
+    bool is_name;
+};
+
+static bool labels_are_good(const char *name) {
+    for (const char *label = name;; label++) {
+        size_t n = strcspn(label, ".");
+
+        if (n == 0 || n > HOST_LABEL_MAX_BYTES || label[0] == '-' || label[n - 1] == '-')
+            return false;
+        label += n;
+        /* One dot at the end says that the name is complete. */
+        if (label[0] == '\0' || label[1] == '\0')
+            return true;
+    }
+}
+
+/* What the resolver would take for a number, or nobody for a name. */
+static bool looks_numeric(const char *name) {
+    const char *last = strrchr(name, '.');
+    struct in_addr ipv4;
+
+    last = last ? last + 1 : name;
+    return inet_aton(name, &ipv4) != 0 || (*last && last[strspn(last, "0123456789")] == '\0');
+}
+
+static int parse_name(const char *name, struct host *ret, char *why) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789.-_";
-    size_t n = strlen(host);
-    unsigned char binary[sizeof(struct in6_addr)];
+                                  "0123456789.-";
+
+    if (looks_numeric(name))
+        return why_bad(why, "not a numeric address; accepted: " URLS_ACCEPTED);
+    if (name[strspn(name, letters)] != '\0')
+        return why_bad(why, "a host name with other characters than letters, digits, - and .; "
+                            "accepted: " URLS_ACCEPTED);
+    if (strlen(name) > HOST_NAME_MAX_BYTES)
+        return why_bad(why, "the host name is too long; accepted: at most %d bytes",
+                       HOST_NAME_MAX_BYTES);
+    if (!labels_are_good(name))
+        return why_bad(why,
+                       "a part of the host name is empty, too long, or begins or ends with "
+                       "-; accepted: 1 to %d bytes between two dots",
+                       HOST_LABEL_MAX_BYTES);
+    ret->is_name = true;
+    (void)snprintf(ret->text, sizeof(ret->text), "%s", name);
+    return 0;
+}
+
+static int parse_ipv6(const char *host, struct host *ret, char *why) {
+    size_t n = strlen(host) - 2;
+    struct in6_addr binary;
     char inside[INET6_ADDRSTRLEN];
 
-    if (n == 0)
-        return why_bad(why, "no address; accepted: " URLS_ACCEPTED);
-    *ret_ipv6 = host[0] == '[';
-    if (*ret_ipv6) {
-        (void)snprintf(inside, sizeof(inside), "%.*s", (int)(n - 2), host + 1);
-        if (n - 2 >= sizeof(inside) || inet_pton(AF_INET6, inside, binary) != 1)
-            return why_bad(why, "no IPv6 address between the brackets; accepted: "
-                                "redis://[::1]:6379");
-    } else if (inet_pton(AF_INET, host, binary) != 1) {
-        if (strspn(host, letters) == n && strspn(host, digits) != n)
-            return why_bad(why, "host names are not built yet; accepted: a numeric address such as "
-                                "127.0.0.1, or unix:///path");
-        return why_bad(why, "not a numeric address; accepted: " URLS_ACCEPTED);
-    }
-    (void)inet_ntop(*ret_ipv6 ? AF_INET6 : AF_INET, binary, ret, INET6_ADDRSTRLEN);
+    (void)snprintf(inside, sizeof(inside), "%.*s", (int)n, host + 1);
+    if (n >= sizeof(inside) || inet_pton(AF_INET6, inside, &binary) != 1)
+        return why_bad(why, "no IPv6 address between the brackets; accepted: "
+                            "redis://[::1]:6379");
+    ret->ipv6 = true;
+    (void)inet_ntop(AF_INET6, &binary, ret->text, sizeof(ret->text));
+    return 0;
+}
+
+static int parse_host(const char *host, struct host *ret, char *why) {
+    struct in_addr binary;
+
+    *ret = (struct host){0};
+    if (host[0] == '\0')
+        return why_bad(why, "no host; accepted: " URLS_ACCEPTED);
+    if (host[0] == '[')
+        return parse_ipv6(host, ret, why);
+    if (inet_pton(AF_INET, host, &binary) != 1)
+        return parse_name(host, ret, why);
+    (void)inet_ntop(AF_INET, &binary, ret->text, sizeof(ret->text));
     return 0;
 }
 
@@ -130,23 +182,24 @@ static int parse_database(const char *text, uint32_t *ret, char *why) {
 static int parse_tcp(char *rest, struct config_memory *memory, struct server_address *ret,
                      const char **ret_user, char *why) {
     struct pieces pieces = {0};
-    char host[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 16];
-    bool ipv6 = false;
+    struct host host = {0};
+    char text[sizeof(host.text) + sizeof("[]:65535")];
     int r = split_tcp(rest, &pieces, why);
 
     if (pieces.database && *pieces.database == '\0')
         pieces.database = NULL;
     if (r == 0)
-        r = parse_host(pieces.host, &ipv6, host, why);
+        r = parse_host(pieces.host, &host, why);
     if (r == 0)
         r = parse_port(pieces.port, &ret->port, why);
     if (r == 0)
         r = parse_database(pieces.database, &ret->database, why);
     if (r != 0)
         return r;
-    (void)snprintf(text, sizeof(text), ipv6 ? "[%s]:%u" : "%s:%u", host, ret->port);
+    (void)snprintf(text, sizeof(text), host.ipv6 ? "[%s]:%u" : "%s:%u", host.text, ret->port);
     ret->kind = SERVER_TCP;
-    ret->host = memory_copy(memory, host);
+    ret->is_name = host.is_name;
+    ret->host = memory_copy(memory, host.text);
     ret->text = memory_copy(memory, text);
     *ret_user = pieces.user;
     return ret->host && ret->text ? 0 : -ENOMEM;
@@ -250,6 +303,8 @@ bool server_is_local(const struct server_address *address) {
 
     if (address->kind == SERVER_UNIX)
         return true;
+    if (address->is_name)
+        return strcasecmp(address->host, "localhost") == 0;
     if (inet_pton(AF_INET, address->host, &ipv4) == 1)
         return (ntohl(ipv4.s_addr) >> 24) == 127;
     if (inet_pton(AF_INET6, address->host, &ipv6) != 1)

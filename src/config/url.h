@@ -6,8 +6,10 @@
 
 #include "draft.h"
 
-#define URLS_ACCEPTED "redis://[user@]address[:port][/db] or unix:///path[?db=N]"
+#define URLS_ACCEPTED "redis://[user@]host[:port][/db] or unix:///path[?db=N]"
 #define URLS_MAX 16
+#define HOST_NAME_MAX_BYTES 253
+#define HOST_LABEL_MAX_BYTES 63
 
 struct server_list {
     struct server_address *addresses;
@@ -19,5 +21,5 @@ struct server_list {
 MUST_CHECK int urls_parse(const char *text, struct config_memory *memory, struct server_list *ret,
                           char why[WHY_MAX]);
 
-/* What is sent there does not leave this machine. */
+/* What is sent there does not leave this machine. Of all names only localhost is known to be so. */
 bool server_is_local(const struct server_address *address);

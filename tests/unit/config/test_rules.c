@@ -43,12 +43,13 @@ static void test_urls_are_refused_without_repeating_them(void **state) {
     case_refuses(self, "[redis]\nurl = redis://joe:hunter2@127.0.0.1\n",
                  "main.conf:2: [redis] url: a password in a url is refused; accepted: "
                  "password_file\n");
-    case_refuses(self, "[redis]\nurl = redis://localhost\n",
-                 "main.conf:2: [redis] url: host names are not built yet; accepted: a numeric "
-                 "address such as 127.0.0.1, or unix:///path\n");
+    case_refuses(
+        self, "[redis]\nurl = redis://hunter2_\n",
+        "main.conf:2: [redis] url: a host name with other characters than letters, digits, "
+        "- and .; accepted: redis://[user@]host[:port][/db] or unix:///path[?db=N]\n");
     case_refuses(self, "[redis]\nurl = rediss://127.0.0.1\n",
                  "main.conf:2: [redis] url: TLS (rediss://) is not built yet; accepted: "
-                 "redis://[user@]address[:port][/db] or unix:///path[?db=N]\n");
+                 "redis://[user@]host[:port][/db] or unix:///path[?db=N]\n");
     /* a second url that was not indented */
     case_load_text(self, "[redis]\nurl = unix:///s\nredis://joe:hunter2@127.0.0.1\n");
     assert_non_null(strstr(self->said, "main.conf:3: [redis] redis: unknown key; accepted: url, "));
@@ -117,6 +118,11 @@ static void test_the_same_group_twice(void **state) {
     case_refuses(self,
                  RECOVERY("a") TWIN "stream = s-a\ngroup = g\nredis = two\n[redis two]\n"
                                     "url = unix:///s redis://127.0.0.1\n",
+                 line);
+    case_refuses(self,
+                 RECOVERY("a") TWIN "stream = s-a\ngroup = g\nredis = two\n[redis]\n"
+                                    "url = redis://db.example\n[redis two]\n"
+                                    "url = redis://DB.Example:6379\n",
                  line);
 }
 
@@ -290,6 +296,12 @@ static void test_a_password_in_clear(void **state) {
     load_with_password(self, "unix:///s redis://[::1]", "/password");
     assert_string_equal(self->said, "");
     case_accepts(self, "[redis]\nurl = redis://10.0.0.1\n", "");
+    /* a name is another machine's, whatever it leads to; it is not looked up */
+    load_with_password(self, "redis://localhost redis://cache.invalid:7000", "/password");
+    assert_string_equal(self->said, "warning: main.conf:3: [redis] password_file: the password is "
+                                    "sent in clear to another machine (cache.invalid:7000)\n");
+    load_with_password(self, "redis://LocalHost", "/password");
+    assert_string_equal(self->said, "");
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, case_begin, case_end)

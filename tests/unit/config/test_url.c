@@ -3,6 +3,7 @@
 
 #include "config/url.h"
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static int begin(void **state) {
@@ -73,7 +74,7 @@ static void refuses(void **state, const char *text, const char *want) {
     assert_int_equal(list.n, 77);
 }
 
-#define FORMS "; accepted: redis://[user@]address[:port][/db] or unix:///path[?db=N]"
+#define FORMS "; accepted: redis://[user@]host[:port][/db] or unix:///path[?db=N]"
 #define PASSWORD "a password in a url is refused; accepted: password_file"
 
 static void test_passwords_are_refused_and_never_repeated(void **state) {
@@ -92,8 +93,10 @@ static void test_passwords_are_refused_and_never_repeated(void **state) {
 }
 
 static void test_refusals(void **state) {
-    static const char names[] = "host names are not built yet; accepted: a numeric address such as "
-                                "127.0.0.1, or unix:///path";
+    static const char characters[] =
+        "a host name with other characters than letters, digits, - and ." FORMS;
+    static const char labels[] = "a part of the host name is empty, too long, or begins or ends "
+                                 "with -; accepted: 1 to 63 bytes between two dots";
     static const char ipv6[] = "no IPv6 address between the brackets; accepted: redis://[::1]:6379";
     static const char brackets[] = "an IPv6 address without brackets, or two ports; accepted: "
                                    "redis://[::1]:6379";
@@ -103,14 +106,29 @@ static void test_refusals(void **state) {
 
     refuses(state, "", "no url" FORMS);
     refuses(state, "rediss://127.0.0.1", "TLS (rediss://) is not built yet" FORMS);
-    refuses(state, "redis://localhost:6379", names);
-    refuses(state, "redis://redis-1.example.org", names);
-    refuses(state, "redis://", "no address" FORMS);
-    refuses(state, "redis://:6379", "no address" FORMS);
-    refuses(state, "redis:///0", "no address" FORMS);
+    refuses(state, "redis://redis_1.example.org", characters);
+    refuses(state, "redis://h\xc3\xb6st", characters);
+    refuses(state, "redis://a,b", characters);
+    refuses(state, "redis://a;b:6379", characters);
+    refuses(state, "redis://-a.example", labels);
+    refuses(state, "redis://a-.example", labels);
+    refuses(state, "redis://a.-b", labels);
+    refuses(state, "redis://a.b-", labels);
+    refuses(state, "redis://.a", labels);
+    refuses(state, "redis://a..b", labels);
+    refuses(state, "redis://a..", labels);
+    refuses(state, "redis://.", labels);
+    refuses(state, "redis://-", labels);
+    refuses(state, "redis://", "no host" FORMS);
+    refuses(state, "redis://:6379", "no host" FORMS);
+    refuses(state, "redis:///0", "no host" FORMS);
     refuses(state, "redis://127.0.0.256", "not a numeric address" FORMS);
     refuses(state, "redis://127.1", "not a numeric address" FORMS);
-    refuses(state, "redis://h\xc3\xb6st", "not a numeric address" FORMS);
+    refuses(state, "redis://1", "not a numeric address" FORMS);
+    refuses(state, "redis://127.0.0.1.1", "not a numeric address" FORMS);
+    refuses(state, "redis://0x7f.1", "not a numeric address" FORMS);
+    refuses(state, "redis://0x7f000001", "not a numeric address" FORMS);
+    refuses(state, "redis://db.example.1", "not a numeric address" FORMS);
     refuses(state, "redis://[::1", "a [ without its ]; accepted: redis://[::1]:6379");
     refuses(state, "redis://[::1]x", "a [ without its ]; accepted: redis://[::1]:6379");
     refuses(state, "redis://[]:1", ipv6);
@@ -166,6 +184,49 @@ static void test_limits(void **state) {
     refuses(state, text, "too many urls; accepted: at most 16");
 }
 
+static void test_names(void **state) {
+    one(state, "redis://localhost:6379", SERVER_TCP, "localhost", 6379, 0, "localhost:6379");
+    assert_true(list.addresses[0].is_name);
+    one(state, "redis://joe@Redis-1.Example.ORG:7/3", SERVER_TCP, "Redis-1.Example.ORG", 7, 3,
+        "Redis-1.Example.ORG:7");
+    assert_true(list.addresses[0].is_name);
+    assert_string_equal(list.user, "joe");
+    one(state, "redis://a", SERVER_TCP, "a", 6379, 0, "a:6379");
+    one(state, "redis://3com.com", SERVER_TCP, "3com.com", 6379, 0, "3com.com:6379");
+    one(state, "redis://1.2.3.4.a", SERVER_TCP, "1.2.3.4.a", 6379, 0, "1.2.3.4.a:6379");
+    one(state, "redis://xn--hst-sna.example.", SERVER_TCP, "xn--hst-sna.example.", 6379, 0,
+        "xn--hst-sna.example.:6379");
+    one(state, "redis://0xfg", SERVER_TCP, "0xfg", 6379, 0, "0xfg:6379");
+    accepts(state, "redis://127.0.0.1 redis://[::1] unix:///s");
+    for (size_t i = 0; i < list.n; i++)
+        assert_false(list.addresses[i].is_name);
+}
+
+static void test_long_names(void **state) {
+    char text[512] = "redis://", *at = text + 8, expected[512];
+
+    /* 63 + 1 + 63 + 1 + 63 + 1 + 61 = 253 */
+    for (int i = 0; i < 4; i++) {
+        size_t n = i < 3 ? 63 : 61;
+        memset(at, 'a', n);
+        at += n;
+        if (i < 3)
+            *at++ = '.';
+    }
+    accepts(state, text);
+    assert_int_equal(strlen(list.addresses[0].host), HOST_NAME_MAX_BYTES);
+    (void)snprintf(expected, sizeof(expected), "%s:6379", text + 8);
+    assert_string_equal(list.addresses[0].text, expected);
+    *at = 'a';
+    refuses(state, text, "the host name is too long; accepted: at most 253 bytes");
+    (void)snprintf(text, sizeof(text), "redis://%063d.a", 0);
+    accepts(state, text);
+    (void)snprintf(text, sizeof(text), "redis://%064d.a", 0);
+    refuses(state, text,
+            "a part of the host name is empty, too long, or begins or ends with -; accepted: 1 to "
+            "63 bytes between two dots");
+}
+
 static void test_which_servers_are_local(void **state) {
     static const struct {
         const char *url;
@@ -178,6 +239,10 @@ static void test_which_servers_are_local(void **state) {
         {"redis://[::ffff:127.0.0.1]", true},
         {"redis://[::ffff:10.0.0.1]", false},
         {"redis://128.0.0.1", false},
+        {"redis://localhost", true},
+        {"redis://LOCALHOST:7/1", true},
+        {"redis://localhost.example", false},
+        {"redis://db", false},
         {"redis://[2001:db8::1]", false},
     };
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
@@ -193,6 +258,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_passwords_are_refused_and_never_repeated, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
         cmocka_unit_test_setup_teardown(test_limits, begin, end),
+        cmocka_unit_test_setup_teardown(test_names, begin, end),
+        cmocka_unit_test_setup_teardown(test_long_names, begin, end),
         cmocka_unit_test_setup_teardown(test_which_servers_are_local, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
