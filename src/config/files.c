@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILE_BYTES_MAX (1024 * 1024)
+#define FILE_BYTES_MAX (1024L * 1024)
 #define DROP_INS_MAX 1000
 
 const char *files_shown(const char *path, struct config_memory *memory) {

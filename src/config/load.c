@@ -12,6 +12,7 @@
 #include "ini.h"
 #include "name.h"
 #include "schema.h"
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -181,6 +182,7 @@ static void refuse_key(struct loader *loader, unsigned line, const char *key) {
     char accepted[1024] = "";
     size_t n, used = 0;
 
+    assert(loader->draft);
     place.key = shown_key(key);
     if (schema_not_built(loader->draft->kind, key)) {
         complain(loader->complaints, place, "not built yet; accepted: a configuration without it");

@@ -181,7 +181,7 @@ static int parse_database(const char *text, uint32_t *ret, char *why) {
 
 static int parse_tcp(char *rest, struct config_memory *memory, struct server_address *ret,
                      const char **ret_user, char *why) {
-    struct pieces pieces = {0};
+    struct pieces pieces = {.host = rest};
     struct host host = {0};
     char text[sizeof(host.text) + sizeof("[]:65535")];
     int r = split_tcp(rest, &pieces, why);

@@ -193,7 +193,7 @@ static int open_pipe(int ours, int *ret_ours, int *ret_theirs) {
 
 static int open_output(struct exec_run *run, const char *name, bool logged, struct output **output,
                        int *ret_theirs) {
-    int ours;
+    int ours = -1;
 
     int r = open_pipe(0, &ours, ret_theirs);
     if (r < 0)
@@ -205,7 +205,7 @@ static int open_feed(struct exec_run *run, const struct entry *entry, uint64_t d
                      int *ret_theirs) {
     const struct handler *handler = run->base.handler;
     struct payload *payload;
-    int ours;
+    int ours = -1;
 
     int r = payload_new(handler->settings, entry, deliveries, &payload);
     if (r < 0)

@@ -83,8 +83,8 @@ void sink_base64(struct sink *sink, struct blob from) {
         const char group[4] = {
             digits[bits >> 18],
             digits[bits >> 12 & 63],
-            n > 1 ? digits[bits >> 6 & 63] : '=',
-            n > 2 ? digits[bits & 63] : '=',
+            (char)(n > 1 ? digits[bits >> 6 & 63] : '='),
+            (char)(n > 2 ? digits[bits & 63] : '='),
         };
         sink_put(sink, group, sizeof(group));
         p += n;

@@ -5,6 +5,7 @@
 #include "reply.h"
 
 #include "base/cleanup.h"
+#include <assert.h>
 #include <errno.h>
 #include <hiredis.h>
 #include <stdlib.h>
@@ -197,6 +198,7 @@ static bool get_entry(const redisReply *reply, struct blob *strings, struct entr
     const redisReply *fields = element(reply, 1);
     struct entry_id id;
 
+    assert(fields); /* as is_entry() found */
     if (!get_id(element(reply, 0), &id))
         return false;
     for (size_t i = 0; i < fields->elements; i++)

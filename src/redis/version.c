@@ -49,14 +49,14 @@ static int compare(const struct version *a, const struct version *b) {
     return 0;
 }
 
-const char *version_fault(const char *brand, const char *text, size_t index) {
-    struct version version;
+const char *version_fault(const char *brand, const char *version, size_t index) {
+    struct version parsed;
 
     /* Other brands count their versions differently. */
-    if (strcmp(brand, "redis") != 0 || !parse(text, &version))
+    if (strcmp(brand, "redis") != 0 || !parse(version, &parsed))
         return NULL;
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        if (compare(&version, &faults[i].first) < 0 || compare(&version, &faults[i].last) > 0)
+        if (compare(&parsed, &faults[i].first) < 0 || compare(&parsed, &faults[i].last) > 0)
             continue;
         if (index-- == 0)
             return faults[i].text;
