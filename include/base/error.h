@@ -15,4 +15,7 @@
 #pragma once
 
 #define MUST_CHECK __attribute__((warn_unused_result))
+
+/* What only asserts look at: a build with NDEBUG has no use for it. */
+#define ONLY_ASSERTED __attribute__((unused))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))

@@ -72,7 +72,7 @@ static void child_ends_close(struct child_ends *ends) {
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-static bool run_may_enter(enum run_state from, enum run_state to) {
+static ONLY_ASSERTED bool run_may_enter(enum run_state from, enum run_state to) {
     switch (from) {
     case RUN_STARTING:
         return to == RUN_RUNNING;

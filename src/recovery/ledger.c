@@ -15,7 +15,7 @@
 #define BIT(state) (1u << (state))
 
 /* From each state, where it may go. */
-static const unsigned legal[_HELD_STATE_MAX] = {
+static const unsigned ONLY_ASSERTED legal[_HELD_STATE_MAX] = {
     [HELD_CLAIMED] =
         BIT(HELD_COUNTING) | BIT(HELD_RETURNING) | BIT(HELD_DOUBTED) | BIT(HELD_SETTLED),
     [HELD_COUNTING] = BIT(HELD_CLAIMED) | BIT(HELD_READY) | BIT(HELD_DEAD) | BIT(HELD_RETURNING) |

@@ -45,7 +45,10 @@ static uint64_t *column(struct report_pass *account, enum settled how) {
 }
 
 void pass_settle(struct pass *pass, enum settled how) {
-    ++*column(&pass->account, how);
+    uint64_t *n = column(&pass->account, how);
+
+    if (n)
+        ++*n;
 }
 
 bool pass_close(struct pass *pass) {

@@ -29,7 +29,7 @@ const char *recovery_state_to_string(enum recovery_state state) {
 #define AT_WORK                                                                                    \
     (BIT(RECOVERY_RESTING) | BIT(RECOVERY_SCANNING) | BIT(RECOVERY_WAITING) | BIT(RECOVERY_FAILING))
 
-static const unsigned legal[_RECOVERY_STATE_MAX] = {
+static const unsigned ONLY_ASSERTED legal[_RECOVERY_STATE_MAX] = {
     [RECOVERY_RESTING] = AT_WORK | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
     [RECOVERY_SCANNING] = AT_WORK | BIT(RECOVERY_DRAINING),
     [RECOVERY_WAITING] = AT_WORK | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
