@@ -111,7 +111,7 @@ class Doubt(Ownership):
 
         peer.answer = answer
         gate = self.gate()
-        daemon, _ = self.begin(gate.wait, min_idle="2s", url=f"unix://{peer.path}")
+        daemon, _ = self.begin(gate.wait, min_idle="4s", url=f"unix://{peer.path}")
         self.wait_begun(daemon, "1-0")
         self.wait_said(daemon, "renewed", 3)
         gate.open()

@@ -22,10 +22,8 @@ static int (*next_execve)(const char *, char *const[], char *const[]);
 
 static int open_named(const char *variable) {
     const char *path = getenv(variable);
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 
-    (void)unsetenv(variable);
-    return fd;
+    return path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 static __attribute__((constructor)) void begin(void) {
@@ -36,6 +34,9 @@ static __attribute__((constructor)) void begin(void) {
     if (start)
         starts_left = strtol(start, NULL, 10);
     *(void **)&next_execve = dlsym(RTLD_NEXT, "execve");
+    if (realtime_fd >= 0)
+        return; /* the server may be started by a script */
+    (void)unsetenv("FAKE_BOOTTIME");
     (void)unsetenv("FAKE_BOOTTIME_START");
     (void)unsetenv("LD_PRELOAD");
 }
