@@ -235,8 +235,8 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         lost(r, held, "claimed by another process under our own consumer name");
     else if (held->state != HELD_HANDLING)
         answer_ours_waiting(r, held, entry, now);
-    else /* renewed soon, while the answer is worth something */
-        timer_arm(r->keeper, r->settings->min_idle / 48);
+    else
+        keep_soon(r);
 }
 
 static void owner_reply(void *data, const struct answer *answer,

@@ -167,6 +167,8 @@ void missing(struct recovery *r, struct held *held, bool still_pending);
 
 /* keep.c */
 void keep_tick(struct recovery *r);
+/* Something was shown to be ours: it is renewed while that is fresh. */
+void keep_soon(struct recovery *r);
 void release_pump(struct recovery *r);
 /* Gives back all that has not been started. */
 void release_all(struct recovery *r);

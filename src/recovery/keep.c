@@ -175,6 +175,13 @@ void keep_tick(struct recovery *r) {
     recovery_wake(r);
 }
 
+void keep_soon(struct recovery *r) {
+    usec_t wait = r->settings->min_idle / 48; /* a server that refuses each time is not chased */
+
+    if (timer_due(r->keeper) > usec_add(clock_monotonic(), wait))
+        timer_arm(r->keeper, wait);
+}
+
 /* --- giving back ----------------------------------------------------------------------------- */
 
 static void returned(struct recovery *r, struct held *held, const struct answer *answer) {
