@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Handlers that one answer starts: a start keeps the loop for about half a millisecond. */
-#define STARTS_MAX 8
+#define STARTS_MAX 4
 
 /* Bodies that one answer should bring at most, judged by the largest seen lately. */
 #define ANSWER_BYTES (8u << 20)
