@@ -312,9 +312,10 @@ class Passwords(SecrecyTest):
 
     def test_a_bad_password_file(self):
         fine = {"orders": recovery(self.handler("exit 0\n"))}
-        for what, (data, mode) in {
-                "read by others": (PASSWORD, 0o644), "two lines": (PASSWORD + b"\n" + PASSWORD, 0o600),
-                "NUL": (PASSWORD + b"\0" + PASSWORD, 0o600), "long": (PASSWORD * 500, 0o600)}.items():
+        files = {"read by others": (PASSWORD, 0o644), "long": (PASSWORD * 500, 0o600),
+                 "two lines": (PASSWORD + b"\n" + PASSWORD, 0o600),
+                 "NUL": (PASSWORD + b"\0" + PASSWORD, 0o600)}
+        for what, (data, mode) in files.items():
             path = self.path("bad")
             with open(path, "wb") as file:
                 file.write(data)
