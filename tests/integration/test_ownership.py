@@ -23,7 +23,7 @@ class Doubt(Ownership):
         daemon, wire = self.begin(gate.wait, min_idle="3s")
         self.wait_begun(daemon, "1-0")
         wire("drop-reply XCLAIM")
-        self.wait_command("XPENDING", "1-0")
+        self.wait_question("1-0")
         asked_at = len(self.said(daemon, "renewed"))
         for n in range(1, 5):  # four thirds of min_idle
             self.wait_said(daemon, "renewed", asked_at + n)
@@ -34,6 +34,8 @@ class Doubt(Ownership):
         self.assertEqual(self.starts(), [("1-0", 2)])
         self.assert_never_in_doubt_of_itself(daemon)
         self.assert_one_claim_at_a_time(wire, "1-0")
+        for renewal in self.of(wire, "XCLAIM", "1-0"):  # not as one who waits for his turn
+            self.assertLess(int(renewal.words[4]), 3000)
 
     def test_lost_answer_to_an_attempt(self):
         """The attempt has been carried out and charged, its answer is lost. The entry is ours and
@@ -70,7 +72,7 @@ class Doubt(Ownership):
         wire("drop-reply XAUTOCLAIM")
         self.claim("first", "1-0", "IDLE", 3600000, "JUSTID")
         daemon.process.send_signal(signal.SIGCONT)
-        self.wait_command("XPENDING", "1-0")
+        self.wait_question("1-0")
         self.wait_said(daemon, "renewed", 3)
         gate.open()
         daemon.wait_pass(PASS_OK="1", PASS_ACKED="1")
@@ -94,7 +96,8 @@ class Doubt(Ownership):
             if name == b"XPENDING" and len(words) == 3:
                 return [0 if state["acked"] else 1, b"1-0", b"1-0", [[b"dead", b"1"]]]
             if name == b"XPENDING":
-                idle = int((time.monotonic() - state["claimed"]) * 1000)
+                # a little more than it was, within what clocks are forgiven
+                idle = int((time.monotonic() - state["claimed"]) * 1000) + 80
                 return [[b"1-0", b"first", idle, 2 if words[5] == b"1" and len(words) == 6 else 1]]
             if name == b"XCLAIM" and words[4] != b"0" and state["refusals"] > 0:
                 state["refusals"] -= 1
@@ -135,8 +138,8 @@ class Doubt(Ownership):
         self.r("XCLAIM", STREAM, GROUP, "alive", 0, *ids[150:301], "JUSTID")
         self.claim("dead", "1-0", "IDLE", 3600000, "RETRYCOUNT", 3, "JUSTID")
         self.claim("dead", "302-0", "IDLE", 3600000, "RETRYCOUNT", 5, "JUSTID")
-        daemon, wire = self.begin("exit 0", min_idle="60s", concurrency=2)
-        daemon.wait_pass(PASS_CLAIMED="2", PASS_OK="2", PASS_LOST="0")
+        daemon, wire = self.begin("exit 0", min_idle="60s", concurrency=2, claim_ahead=40)
+        daemon.wait_pass(PASS_CLAIMED="2", PASS_PAGES="1", PASS_OK="2", PASS_LOST="0")
         daemon.terminate()
         self.assertEqual(sorted(self.starts()), [("1-0", 4), ("302-0", 6)])
         self.assertEqual(self.questions(wire, "302-0"), [])
@@ -145,6 +148,27 @@ class Doubt(Ownership):
         for count in counts:
             self.assertEqual(count.words[-1], b"first")
             self.assertEqual({row[1] for row in count.reply}, {b"first"})
+
+    def test_gone_before_it_was_counted(self):
+        """Between the claim and the question for its counter one entry was taken by somebody
+        else, one acknowledged. Both are missing in the answer, and each is told for what it is."""
+        daemon, wire = self.begin("exit 0", min_idle="6s", interval="100ms", claim_ahead=2)
+        daemon.wait_record(STATE="waiting", REDIS_ERROR="NOGROUP")
+        daemon.process.send_signal(signal.SIGSTOP)
+        strand(self.r, 3)
+        wire("slow 200")  # an answer of three IDs takes a while, a question a longer one
+        daemon.process.send_signal(signal.SIGCONT)
+        self.wait_command("XAUTOCLAIM", "6000")
+        wire("hold down")
+        wire("slow 0")
+        self.claim("other", "2-0", "JUSTID")
+        self.r("XACK", STREAM, GROUP, "3-0")
+        wire("resume")
+        self.wait_said(daemon, "now with consumer \"other\"", ENTRY_ID="2-0")
+        self.wait_said(daemon, "acknowledged by somebody else", ENTRY_ID="3-0")
+        daemon.wait_pass(PASS_CLAIMED="3", PASS_OK="1", PASS_LOST="2")
+        daemon.terminate()
+        self.assertEqual(self.starts(), [("1-0", 2)])
 
     def test_deleted_while_it_waits(self):
         """A stream is trimmed: the server drops the entry without a word as soon as a renewal
@@ -250,6 +274,25 @@ class SameName(Ownership):
         """The same if the new one is pending under our own name."""
         self.kept_result("first")
 
+    def test_an_ok_while_the_question_is_open(self):
+        """A renewal was refused, the owner is being asked, and the handler ends: its ok waits
+        for the answer, which says that the message is another one."""
+        strand(self.r, 1)
+        gate = self.gate()
+        daemon, wire = self.begin(gate.wait, min_idle="4s")
+        self.wait_begun(daemon, "1-0")
+        self.until_idle("1-0", 600)
+        self.replace_stream("app")
+        wire("swallow XPENDING")
+        self.wait_question("1-0")
+        gate.open()
+        daemon.wait_count(1, OUTCOME="ok")
+        self.wait_said(daemon, "no longer ours", ENTRY_ID="1-0")
+        daemon.wait_pass(PASS_LOST="1", PASS_OK="0", PASS_ACKED="0")
+        daemon.terminate()
+        self.assertEqual(self.of(wire, "XACK"), [])
+        self.assertEqual(self.owner("1-0"), "app")
+
     def test_results_are_void_after_the_group_has_gone(self):
         """Once the server has said that there is no such group, no counter proves anything: the
         new entry may have been delivered as often as the old one."""
@@ -305,9 +348,9 @@ class Lease(Ownership):
         self.wait_command("XCLAIM", "2-0", "JUSTID")
         daemon.process.send_signal(signal.SIGTERM)
         daemon.wait_record(STATE="draining")
-        wire("resume")
-        self.wait_command("XCLAIM", "2-0", "TIME")
         gate.open()
+        daemon.wait_count(1, OUTCOME="ok")  # by now all has been sent that will be
+        wire("resume")
         self.assertEqual(daemon.process.wait(harness.DEADLINE), 0)
         daemon.wait_pass(PASS_OK="1", PASS_RELEASED="2")
         for entry_id in ("2-0", "3-0"):
@@ -315,6 +358,25 @@ class Lease(Ownership):
             _, idle, count = pending(self.r)[entry_id]
             self.assertGreater(idle, 10**9)  # anybody's, at once
             self.assertEqual(count, 1)  # and uncharged
+
+    def test_nothing_behind_an_unanswered_renewal(self):
+        """The next renewal, and an attempt whose slot has become free, wait for the answer: they
+        too would be refused, and what is ours taken for lost."""
+        strand(self.r, 2)
+        gate = self.gate()
+        daemon, wire = self.begin(gate.wait, min_idle="6s")
+        self.wait_begun(daemon, "1-0")
+        wire("hold down")
+        self.wait_command("XCLAIM", "2-0", "JUSTID")
+        outlast(0.75)  # the next renewals would be due
+        gate.open(2)
+        daemon.wait_count(1, OUTCOME="ok")
+        wire("resume")
+        daemon.wait_pass(PASS_OK="2", PASS_ACKED="2", PASS_LOST="0")
+        daemon.terminate()
+        self.assert_one_claim_at_a_time(wire, "1-0")
+        self.assert_one_claim_at_a_time(wire, "2-0")
+        self.assertEqual(self.starts(), [("1-0", 2), ("2-0", 2)])
 
     def woken_late(self, payload):
         """First holds 2-0 and is suspended for an hour; meanwhile another one claims it, begins
@@ -454,7 +516,7 @@ class Lease(Ownership):
                               and "JUSTID" not in w)
         self.assertEqual((self.owner("2-0"), self.count("2-0")), ("first", 3))
         wire("refuse off")
-        self.wait_command("XPENDING", "2-0")
+        self.wait_question("2-0")
         daemon.wait_pass(PASS_CLAIMED="2")
         daemon.terminate()
         self.assertEqual(self.starts(), [("1-0", 2)])
@@ -488,7 +550,7 @@ class Lease(Ownership):
                                   redis="reconnect_min = 60s\nreconnect_max = 60s\n")
         self.wait_begun(daemon, "1-0")
         wire("cut")
-        self.wait_command("XPENDING", "1-0")
+        self.wait_question("1-0")
         self.assertEqual(self.sibling_claims(4000), [])
         gate.open()
         daemon.wait_pass(PASS_OK="1", PASS_ACKED="1", PASS_LOST="0")
@@ -550,7 +612,8 @@ class LostButRunning(Ownership):
         daemon, wire = self.lose(gate.wait, interval="50ms", claim_ahead=2)
         for _ in range(6):
             self.until_idle("1-0", 1000)
-            self.assertEqual(len(self.claim("other", "1-0", "JUSTID", min_idle=900)), 1)
+            self.assertEqual(self.owner("1-0"), "other")
+            self.claim("other", "1-0", "JUSTID")
         self.assertEqual(self.owner("1-0"), "other")
         gate.open()
         daemon.wait_pass(PASS_CLAIMED="1")
@@ -636,6 +699,27 @@ class Charge(Ownership):
         attempts = [w for w in peer.requests() if w[0] == b"XCLAIM" and w[-1] != b"JUSTID"]
         self.assertEqual(len(attempts), 1)
         self.assertEqual(self.starts(), [])
+
+
+class NotEnded(Ownership):
+    def test_told_to_stop_but_not_ended(self):
+        """A handler ignores that its time is over. Until it has been killed and reaped the entry
+        is being handled, and a scan that claims it starts no second one."""
+        strand(self.r, 1)
+        daemon, _ = self.begin("trap '' TERM\nwhile :; do read _ <\"$0.never\"; done",
+                               min_idle="60s", handler_timeout="1s", interval="50ms",
+                               claim_ahead=2)
+        harness.os.mkfifo(self.path("first-handler.never"))
+        self.wait_begun(daemon, "1-0")
+        outlast(1.5)
+        self.claim("first", "1-0", "IDLE", 3600000, "JUSTID")
+        daemon.wait_record(PASS_CLAIMED="1", PASS_DEFERRED="1")
+        self.assertEqual(daemon.records(OUTCOME="retry"), [])
+        daemon.wait_record(OUTCOME="retry")
+        self.assertEqual(self.starts(), [("1-0", 2)])
+        self.claim("first", "1-0", "IDLE", 3600000, "JUSTID")
+        self.wait_begun(daemon, "1-0", 2)
+        daemon.kill()
 
 
 class Acknowledgement(Ownership):

@@ -97,6 +97,12 @@ class Ownership(Test):
         return self.monitor.wait_for(lambda seen: all(w in seen for w in words),
                                      harness.DEADLINE)
 
+    def wait_question(self, entry_id):
+        """Until the server is asked for the owner of this one entry."""
+        return self.monitor.wait_for(
+            lambda seen: seen[0].upper() == "XPENDING" and seen[3:] == [entry_id, entry_id, "1"],
+            harness.DEADLINE)
+
     def replace_stream(self, consumer, deliveries=1):
         """Another stream with another message under the same ID, in one step."""
         self.r("MULTI")
