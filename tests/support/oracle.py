@@ -20,7 +20,7 @@ All times are seconds on CLOCK_BOOTTIME.
 
 import struct
 from bisect import bisect_right
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 RECORD = struct.Struct("=QQQQIIBB22s")  # tests/torture/ledger.h
 BEGIN, END = 0, 1
@@ -32,8 +32,7 @@ NEVER = float("inf")
 
 Interval = namedtuple("Interval", "start end")
 Ack = namedtuple("Ack", "time daemon ids")
-# When it was answered, and when the server's clock was last looked at before, and before that.
-Claim = namedtuple("Claim", "answered look earlier_look")
+Claim = namedtuple("Claim", "answered look")  # when, and the last look at the server's clock before
 
 
 class Handling:
@@ -83,6 +82,7 @@ class Facts:
         self.server_still = []  # Intervals in which the server answered nobody
         self.clock_steps = []   # when the server's clock was set forward
         self.clock_back = []    # ... and back
+        self.looks = {}         # daemon -> when it looked at the server's clock
         self.claims = {}        # (daemon, ID) -> Claims by XAUTOCLAIM
         self.acks = []          # Ack, as the daemons sent them
         self.stranded = set()   # IDs that were delivered and never acknowledged by their consumer
@@ -98,6 +98,7 @@ class Verdict:
 
     def __init__(self):
         self.overlaps, self.again, self.excused, self.undercounts = [], [], [], []
+        self.reasons = Counter()  # of the excused
         self.twice, self.unprocessed, self.lost = [], [], []
         self.entries = self.attempts = self.acked = self.repeated = 0
 
@@ -127,6 +128,15 @@ def gaps(times, least):
     return [Interval(a, b) for a, b in zip(times, times[1:]) if b - a >= least]
 
 
+def _masked(facts, step, since, daemon):
+    """Was the clock set back, too, between the looks before and after the step?"""
+    looks = facts.looks.get(daemon, ())
+    at = bisect_right(looks, step)
+    if at == 0 or at == len(looks) or looks[at] < since:
+        return False
+    return any(looks[at - 1] <= back <= looks[at] for back in facts.clock_back)
+
+
 def _could_not_know(facts, second):
     """Its daemon had no way to see what made the entry look idle."""
     lately = 1.25 * facts.min_idle
@@ -144,9 +154,8 @@ def _could_not_know(facts, second):
         for claim in facts.claims.get((second.daemon, second.entry), ()):
             if claim.look <= step <= claim.answered < claim.look + 0.1 * facts.min_idle:
                 return "the clock was set between look and claim"
-            if claim.earlier_look <= step <= claim.look and any(
-                    claim.earlier_look <= back <= claim.look for back in facts.clock_back):
-                return "the clock was set back and forward between two looks"
+        if step < second.begin and _masked(facts, step, second.begin - lately, second.daemon):
+            return "the clock was set back and forward between two looks"
     return None
 
 
@@ -182,6 +191,7 @@ def _judge_entry(facts, verdict, entry, handlings):
                 continue
             reason = excuse(facts, handling, other)
             if reason:
+                verdict.reasons[reason] += 1
                 verdict.excused.append(f"{text} ({reason})")
             else:
                 (verdict.overlaps if overlap else verdict.again).append(text)

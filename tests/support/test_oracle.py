@@ -118,14 +118,22 @@ class Judgement(unittest.TestCase):
         self.facts.births = {1: 1.95}
         self.assertEqual(len(self.judge(*pair).excused), 1)
         self.facts.births = {}
-        for claim, excused in (((1.95, 1.88, 1), 1), ((1.89, 1.88, 1), 0), ((1.95, 1.7, 1), 0),
-                               ((1.95, 1.92, 1), 0)):
+        for claim, excused in (((1.95, 1.88), 1), ((1.89, 1.88), 0), ((1.95, 1.7), 0),
+                               ((1.95, 1.92), 0)):
             self.facts.claims = {("d1", "7-0"): [Claim(*claim)]}
             self.assertEqual(len(self.judge(*pair).excused), excused, claim)
-        self.facts.clock_back = [1.5]
+
+    def test_a_step_that_another_one_hid(self):
+        pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
+        self.facts.clock_steps, self.facts.clock_back = [1.5], [1.2]
+        self.facts.looks = {"d1": [0.1, 1.0, 1.9, 1.95]}
         self.assertEqual(len(self.judge(*pair).excused), 1)
-        self.facts.clock_back = [0.5]
-        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+        for looks in ([0.1, 1.3, 1.9], [0.1, 1.0], [1.9], [0.1, 1.0, 1.4, 1.9]):
+            self.facts.looks = {"d1": looks}
+            self.assertEqual(len(self.judge(*pair).overlaps), 1, looks)
+        self.facts.looks = {"d1": [0.1, 1.0, 1.9, 1.95]}
+        late = [handled("d0", 0, 9), handled("d1", 5, 6, deliveries=3)]
+        self.assertEqual(len(self.judge(*late).overlaps), 1)
 
     def test_again_after_an_ok(self):
         pair = [handled("d0", 0, 1), handled("d1", 2, 3, deliveries=3)]
