@@ -11,7 +11,7 @@ import time
 
 import dns
 import harness
-import world
+import own_network
 from dns import SILENCE, Late
 from harness import Test, pending_count, recovery, strand
 
@@ -24,10 +24,10 @@ TURN_MAX_USEC = 1_000_000
 
 class Names(Test):
     def setUp(self):
-        if world.missing:
-            self.skipTest(world.missing)
+        if own_network.missing:
+            self.skipTest(own_network.missing)
         super().setUp()
-        world.write_etc("resolv.conf", NAMESERVER)
+        own_network.write_etc("resolv.conf", NAMESERVER)
         self.dns = dns.Dns()
         self.addCleanup(self.dns.close)
         self.port = harness.free_port()
@@ -206,7 +206,7 @@ class Names(Test):
 
     def test_localhost_without_a_name_server(self):
         self.dns.close()
-        world.write_etc("resolv.conf", "")
+        own_network.write_etc("resolv.conf", "")
         redis = self.redis_at("127.0.0.1")
         strand(self.client(redis), 3)
         daemon = self.daemon(self.config(self.url("localhost")))
@@ -248,5 +248,5 @@ def redis_version(client):
 
 
 if __name__ == "__main__":
-    world.enter()
+    own_network.enter()
     harness.main()

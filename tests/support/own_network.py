@@ -3,7 +3,7 @@
 of new namespaces, as root or in a user namespace. There is a loopback and nothing else.
 
     if __name__ == "__main__":
-        world.enter()      # returns inside, or outside with world.missing saying why
+        own_network.enter()      # returns inside, or outside with own_network.missing saying why
         harness.main()
 """
 
