@@ -66,7 +66,15 @@ class LifeLine:
         self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
     def close(self):
+        """Ends whoever holds it still, which only a failed test leaves behind."""
         os.close(self._fd)
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                fds = f"/proc/{pid}/fd"
+                if any(os.readlink(f"{fds}/{fd}") == self.path for fd in os.listdir(fds)):
+                    os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass  # it has ended meanwhile
 
     def gone(self, seconds=harness.DEADLINE):
         """True once it was held and is not held any more."""
