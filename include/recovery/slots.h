@@ -28,13 +28,15 @@ MUST_CHECK int slots_new(uint64_t max_handlers, uint64_t max_body_bytes, struct 
 /* Asserts that all slots came back. */
 struct slots *slots_free(struct slots *slots);
 
-/* Takes up to `want` handler slots and returns how many; fewer than wanted: the waiter is queued
- * and woken when it is its turn. None while the bodies in memory are at their limit. */
-size_t slots_take(struct slots *slots, size_t want, struct slots_waiter *waiter);
+/* Takes up to `want` handler slots for bodies of about so many bytes each, and returns how many;
+ * fewer than wanted: the waiter is queued and woken when it is its turn. None while the bodies in
+ * memory are at their limit; below it one at least, and no more than begin below it. */
+size_t slots_take(struct slots *slots, size_t want, uint64_t body_bytes,
+                  struct slots_waiter *waiter);
 void slots_give(struct slots *slots, size_t n);
 /* No longer interested. */
 void slots_forget(struct slots *slots, struct slots_waiter *waiter);
 
-/* A handler has been given so many bytes, or has ended with them. */
+/* So many bytes are expected or have come; they will not come, or their handler has ended. */
 void slots_body_begin(struct slots *slots, uint64_t bytes);
 void slots_body_end(struct slots *slots, uint64_t bytes);

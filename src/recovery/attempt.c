@@ -29,11 +29,25 @@ static void expect_body(struct recovery *r, uint64_t bytes) {
         r->expected_body = 1;
 }
 
+/* Nothing runs for it, and nothing will before it is its turn again. */
+void attempt_give_slot(struct recovery *r, struct held *held) {
+    slots_body_end(r->parts.slots, held->body_bytes);
+    held->body_bytes = 0;
+    slots_give(r->parts.slots, 1);
+}
+
+/* What is expected of it counts until its body has come. */
+static void set_body_bytes(struct recovery *r, struct held *held, uint64_t bytes) {
+    slots_body_begin(r->parts.slots, bytes);
+    slots_body_end(r->parts.slots, held->body_bytes);
+    held->body_bytes = bytes;
+}
+
 /* It was counted, but no handler has it: the charge is taken back and everybody may have it. */
 static void put_back(struct recovery *r, struct held *held) {
     held->charged = true;
     held->release = true;
-    slots_give(r->parts.slots, 1);
+    attempt_give_slot(r, held);
     held_enter(&r->ledger, held, HELD_RETURNING);
 }
 
@@ -51,8 +65,7 @@ static void start(struct recovery *r, struct held *held, const struct entry *ent
         return;
     }
     trouble_leave(r, ORDER_HANDLER);
-    held->body_bytes = entry_bytes(entry);
-    slots_body_begin(r->parts.slots, held->body_bytes);
+    set_body_bytes(r, held, entry_bytes(entry));
     expect_body(r, held->body_bytes);
     held_enter(&r->ledger, held, HELD_HANDLING);
     report_attempt_begun(r->subject, held->id, held->deliveries);
@@ -86,7 +99,7 @@ static void not_granted(struct recovery *r, struct held *held, const struct answ
             settle(r, held, SETTLED_DEFERRED);
             return;
         }
-        slots_give(r->parts.slots, 1);
+        attempt_give_slot(r, held);
         held_enter(&r->ledger, held, HELD_READY);
         return;
     case ANSWER_UNKNOWN:
@@ -94,7 +107,7 @@ static void not_granted(struct recovery *r, struct held *held, const struct answ
         held->attempt_lost = true;
         break;
     }
-    slots_give(r->parts.slots, 1);
+    attempt_give_slot(r, held);
     held_enter(&r->ledger, held, HELD_DOUBTED);
 }
 
@@ -192,7 +205,7 @@ static size_t attempt_most(const struct recovery *r) {
 }
 
 static void attempt_batch(struct recovery *r, struct batch *batch, usec_t fence) {
-    size_t granted_slots = slots_take(r->parts.slots, batch->n, &r->slots_waiter);
+    size_t granted_slots = slots_take(r->parts.slots, batch->n, r->expected_body, &r->slots_waiter);
 
     batch->n = granted_slots;
     if (batch->n == 0 || !recovery_sent(r, attempt_send(r, batch, fence))) {
@@ -204,6 +217,7 @@ static void attempt_batch(struct recovery *r, struct batch *batch, usec_t fence)
         struct held *held = ledger_find(&r->ledger, batch->ids[i]);
 
         held->claim_out = true;
+        set_body_bytes(r, held, r->expected_body);
         held_enter(&r->ledger, held, HELD_ATTEMPTING);
     }
 }
@@ -260,8 +274,7 @@ void attempt_ended(void *data, void *token, enum outcome outcome, const char *re
     bool lost = held->state == HELD_LOST;
 
     held->run = NULL;
-    slots_body_end(r->parts.slots, held->body_bytes);
-    slots_give(r->parts.slots, 1);
+    attempt_give_slot(r, held);
     report_attempt_ended(r->subject, held->id, held->deliveries, reported[outcome], reason,
                          duration);
     switch (outcome) {

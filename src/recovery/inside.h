@@ -137,6 +137,7 @@ void count_pump(struct recovery *r);
 
 /* attempt.c */
 void attempt_pump(struct recovery *r);
+void attempt_give_slot(struct recovery *r, struct held *held);
 void attempt_ended(void *data, void *token, enum outcome outcome, const char *reason,
                    usec_t duration);
 

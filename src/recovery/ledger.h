@@ -57,7 +57,7 @@ struct held {
     bool charged : 1;      /* deliveries includes an attempt that has not begun */
     bool attempt_lost : 1; /* DOUBTED, ASKING: an attempt was sent and never answered */
     uint64_t deliveries;   /* the server's counter */
-    uint64_t body_bytes;   /* HANDLING: given to the handler */
+    uint64_t body_bytes;   /* ATTEMPTING: expected; HANDLING: given to the handler */
     char *reason;          /* DEAD, BURYING: why; owned, may be NULL */
     usec_t suspected;      /* when its idle time looked odd, CLOCK_BOOTTIME; 0: it does not */
     struct lease lease;

@@ -27,7 +27,7 @@ void settle(struct recovery *r, struct held *held, enum settled how) {
     struct pass *pass = TAKE(held->pass);
 
     if (held->state == HELD_ATTEMPTING)
-        slots_give(r->parts.slots, 1);
+        attempt_give_slot(r, held);
     held_enter(&r->ledger, held, HELD_SETTLED);
     ledger_remove(&r->ledger, held);
     if (ledger_size(&r->ledger) == 0) {

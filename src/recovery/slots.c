@@ -51,15 +51,29 @@ static void join_queue(struct slots *slots, struct slots_waiter *waiter) {
     slots->n_waiting++;
 }
 
-size_t slots_take(struct slots *slots, size_t want, struct slots_waiter *waiter) {
+/* How many bodies of this size may begin: each while those before it are below the limit. */
+static uint64_t count_bodies(const struct slots *slots, uint64_t body_bytes) {
+    if (slots->body_bytes >= slots->max_body_bytes)
+        return 0;
+    if (body_bytes == 0)
+        return UINT64_MAX;
+    return (slots->max_body_bytes - slots->body_bytes - 1) / body_bytes + 1;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+size_t slots_take(struct slots *slots, size_t want, uint64_t body_bytes,
+                  struct slots_waiter *waiter) {
     bool in_turn = !slots->queue || slots->queue == waiter;
     size_t grant = 0;
 
-    if (in_turn && slots->body_bytes < slots->max_body_bytes) {
+    if (in_turn) {
         size_t others = slots->n_waiting - (waiter->waiting ? 1 : 0);
         uint64_t part = (slots->free + others) / (others + 1);
 
-        grant = want < part ? want : (size_t)part;
+        grant = (size_t)min_u64(want, min_u64(part, count_bodies(slots, body_bytes)));
     }
     slots->free -= grant;
     if (grant > 0 || want == 0)
