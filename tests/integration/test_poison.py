@@ -94,18 +94,21 @@ class Poison(Test):
         strand(self.r, 3)
         wire = self.proxy(f"unix:{self.redis.path}")
         daemon = self.daemon(config(wire.url, {"orders": recovery(
-            self.script('[ "$XAUTOCLAIMD_ID" != 2-0 ] || exit 65'), **FAST)}))
+            self.script('case "$XAUTOCLAIMD_ID" in 2-0|100-0) exit 65; esac'), **FAST)}))
         record = daemon.wait_pass(PASS_REJECTED="1", PASS_DEAD_LETTERED="1")
+        strand(self.r, 1, first_ms=100)
+        daemon.wait_record(ENTRY_ID="100-0", DEAD_LETTER_STREAM=DEAD)
         daemon.terminate()
         self.assertEqual(record.first("PASS_ACKED"), "3")
-        (_, provenance), = self.letters()
+        (_, provenance), (_, second) = self.letters()
+        self.assertEqual(second[".id"], "100-0")
         self.assertEqual((provenance[".outcome"], provenance[".reason"]),
                          ("reject", "exit status 65"))
         self.assertEqual(pending_count(self.r), 0)
         # the script is called by its name, sent once where it is not known; no body comes back
         scripts = [e for e in wire.exchanges() if e.name.startswith("EVAL")]
-        self.assertEqual([e.name for e in scripts], ["EVALSHA", "EVAL"])
-        self.assertEqual(scripts[-1].reply, [b"copied", 1])
+        self.assertEqual([e.name for e in scripts], ["EVALSHA", "EVAL", "EVALSHA"])
+        self.assertEqual([e.reply for e in scripts[1:]], [[b"copied", 1]] * 2)
 
     def test_rejected_without_a_dead_letter_stream(self):
         strand(self.r, 1)
