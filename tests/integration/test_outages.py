@@ -128,6 +128,26 @@ class ShortAbsence(Ownership):
         self.assertLess(max(pages), PROBE)
 
 
+    def test_nothing_starts_before_a_write_was_carried_out(self):
+        """After a reconnect reads are answered and writes are not: an attempt sent then would wait
+        in the server and be carried out whenever that goes on."""
+        strand(self.r, 2)
+        gate = self.gate()
+        daemon, wire = self.begin(gate.wait, min_idle="6s")
+        self.wait_begun(daemon, "1-0")
+        self.r("CLIENT", "PAUSE", 60000, "WRITE")
+        wire("cut")
+        self.wait_question("2-0")
+        gate.open(2)
+        daemon.wait_count(1, OUTCOME="ok")
+        self.r("CLIENT", "UNPAUSE")
+        daemon.wait_pass(PASS_OK="2", PASS_ACKED="2")
+        daemon.terminate()
+        probe = next(e for e in self.of(wire, "XAUTOCLAIM") if int(e.words[4]) > PROBE)
+        attempt = next(e for e in self.of(wire, "XCLAIM", "2-0") if b"JUSTID" not in e.words)
+        self.assertGreaterEqual(attempt.sent, probe.answered)
+
+
 class Clock(Ownership):
     """The server's clock is set."""
 
