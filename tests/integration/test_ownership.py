@@ -449,10 +449,10 @@ class Lease(Ownership):
     def test_the_lease_is_looked_at_before_each_start(self):
         """One answer grants several entries, and starting a program may take long (here: an
         hour). Those that come after it were granted in time and are not sure any more."""
-        strand(self.r, 9)
-        daemon, _ = self.begin("exit 0", concurrency=9, claim_ahead=0, preload=[harness.CLOCK_SHIM],
+        strand(self.r, 5)  # one alone, whose size nobody knew, then four together
+        daemon, _ = self.begin("exit 0", concurrency=5, claim_ahead=0, preload=[harness.CLOCK_SHIM],
                                environment={"FAKE_BOOTTIME_START": "3"})
-        daemon.wait_pass(PASS_CLAIMED="9")
+        daemon.wait_pass(PASS_CLAIMED="5")
         daemon.terminate()
         self.assertEqual(sorted(i for i, _ in self.starts()), ["1-0", "2-0", "3-0"])
 
@@ -712,7 +712,7 @@ class NotEnded(Ownership):
         strand(self.r, 1)
         daemon, _ = self.begin("trap '' TERM\nwhile :; do read _ <\"$0.never\"; done",
                                min_idle="60s", handler_timeout="1s", interval="50ms",
-                               claim_ahead=2)
+                               retry_delay="100ms", claim_ahead=2)
         harness.os.mkfifo(self.path("first-handler.never"))
         self.wait_begun(daemon, "1-0")
         outlast(1.5)
@@ -720,8 +720,6 @@ class NotEnded(Ownership):
         daemon.wait_record(PASS_CLAIMED="1", PASS_DEFERRED="1")
         self.assertEqual(daemon.records(OUTCOME="retry"), [])
         daemon.wait_record(OUTCOME="retry")
-        self.assertEqual(self.starts(), [("1-0", 2)])
-        self.claim("first", "1-0", "IDLE", 3600000, "JUSTID")
         self.wait_begun(daemon, "1-0", 2)
         daemon.kill()
 
