@@ -164,7 +164,7 @@ class Trouble(Test):
         gate = self.gate()
         self.handler(f'[ "$XAUTOCLAIMD_ID" != 1-0 ] || {gate.wait}\n')
         daemon = self.daemon(text)
-        daemon.wait_record(DELIVERIES="2")
+        daemon.wait_record(RECOVERY="orders", DELIVERIES="2")
         client("XDEL", STREAM, "3-0")
         gate.open()
         record = daemon.wait_record(RECOVERY="orders", STATE="error", REDIS_ERROR="NOPERM")
@@ -172,7 +172,7 @@ class Trouble(Test):
         # an error is no answer: the entry is not taken for missing
         self.assertEqual([r for r in daemon.records(ENTRY_ID="3-0") if r.priority <= 4], [])
         client("ACL", "SETUSER", "recoverer", "+xrange")
-        daemon.wait_pass(RECOVERY="orders", PASS_MISSING="1", PASS_ACKED="4")
+        daemon.wait_sums(RECOVERY="orders", PASS_MISSING=1, PASS_ACKED=4)
         self.assertEqual(daemon.terminate(), 0)
 
     def test_exists_and_ping_are_optional(self):

@@ -243,6 +243,14 @@ class Daemon:
             lambda r: "PASS_CLAIMED" in r and matches(r, fields)
             and (r.first("PASS_CLAIMED") != "0" or r.first("PASS_DELETED") != "0"), seconds)
 
+    def wait_sums(self, RECOVERY, seconds=DEADLINE, **sums):
+        """Until the passes of a recovery add up to these."""
+        def enough(records):
+            return all(sum(int(r.first(name, "0")) for r in records
+                           if r.first("RECOVERY") == RECOVERY) >= n for name, n in sums.items())
+
+        self.journal.wait_until(enough, seconds)
+
     def wait_empty_pass(self, seconds=DEADLINE, **fields):
         return self.journal.wait_for(
             lambda r: r.first("PASS_CLAIMED") == "0" and matches(r, fields), seconds)
