@@ -213,8 +213,10 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
     usec_t now = clock_boottime();
     bool ours;
 
-    if (entry->idle >= IDLE_RELEASED) {
-        settle(r, held, held->result_ok ? SETTLED_LOST : SETTLED_RELEASED);
+    /* What runs goes on, and what was processed is acknowledged, however old it looks: the clock
+     * of a server that started without one was set. */
+    if (entry->idle >= IDLE_RELEASED && held->state == HELD_ASKING && !held->result_ok) {
+        settle(r, held, SETTLED_RELEASED);
         return;
     }
     if (held->counted && entry->deliveries < held->deliveries) {

@@ -47,7 +47,7 @@ usec_t lease_fence(const struct lease *lease, usec_t now, usec_t min_idle) {
 
 void lease_seen(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle) {
     /* Idle times are whole milliseconds, rounded down. */
-    usec_t earliest = usec_sub(sent, idle + USEC_PER_MSEC);
+    usec_t earliest = usec_sub(sent, usec_add(idle, USEC_PER_MSEC));
 
     *lease = (struct lease){
         .sent = earliest,
@@ -58,7 +58,8 @@ void lease_seen(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, 
 }
 
 bool lease_asked(struct lease *lease, usec_t sent, usec_t answered, usec_t idle, usec_t min_idle) {
-    usec_t earliest = usec_sub(sent, idle + USEC_PER_MSEC), latest = usec_sub(answered, idle);
+    usec_t earliest = usec_sub(sent, usec_add(idle, USEC_PER_MSEC)),
+           latest = usec_sub(answered, idle);
     usec_t tolerance = slack(usec_sub(answered, lease->sent), min_idle);
     bool by_answered =
         latest + tolerance >= lease->sent && earliest <= usec_add(lease->answered, tolerance);

@@ -63,6 +63,31 @@ class Clock(Test):
         b.wait_record(PAGE_CURSOR="2-0")
         self.assertEqual({i: p[0] for i, p in pending(r).items()}, {"2-0": "a", "3-0": "a"})
 
+    def test_a_server_that_started_without_a_clock(self):
+        """Set when its time came from the network: what is held looks as old as 1970. What runs
+        goes on, and what was finished is acknowledged."""
+        redis = self.server(clock=True)
+        redis.set_clock(-50 * 365 * 86400)
+        r = self.client(redis)
+        strand(r, 2)
+        wire = self.proxy(f"unix:{redis.path}")
+        running = self.gate("running")
+        handler = self.handler(f'[ "$XAUTOCLAIMD_ID" = 1-0 ] || {running.wait}\n')
+        wire("hold up")
+        daemon = self.daemon(config(wire.url, {"orders": recovery(
+            handler, consumer="a", min_idle="8s", interval="100ms", concurrency=2)}))
+        wire("drop-reply XACK")
+        wire("resume")
+        daemon.wait_record(ENTRY_ID="1-0", OUTCOME="ok")
+        daemon.wait_record(ENTRY_ID="2-0", DELIVERIES="2")
+        redis.set_clock(0)
+        daemon.journal.wait_until(
+            lambda rs: sum("renewed" in x.message for x in rs) >= 2, harness.DEADLINE)
+        running.open()
+        daemon.wait_pass(PASS_OK="2", PASS_LOST="0")
+        self.assertEqual(daemon.terminate(), 0)
+        self.assertEqual(pending(r), {})
+
 
 if __name__ == "__main__":
     harness.main()
