@@ -144,31 +144,32 @@ static void claim_send(struct recovery *r, struct batch *batch, usec_t min_idle)
     }
 }
 
-static void claim_kind(struct recovery *r, enum step kind, usec_t now) {
+/* False: something is due, and the server's clock has to be looked at first. */
+static bool claim_kind(struct recovery *r, enum step kind, usec_t now) {
     usec_t m = r->settings->min_idle, fence = USEC_INFINITY, when;
     struct batch *batch = batch_new(r);
 
     if (!batch)
-        return;
-    if (kind == STEP_RETAKE) { /* a claim like a page's, and as careful */
+        return true;
+    if (kind == STEP_RETAKE) /* a claim like a page's, and as careful */
         fence = away_min_idle(&r->away, now, m);
-        if (!time_guard_is_fresh(r, now)) {
-            free(batch);
-            return;
-        }
-    }
     MEMORY_FOREACH (&r->memory, item) {
         if (batch->n == BATCH_MAX)
             break;
         if (item->what != MEMORY_RETRY || item->claim_out ||
             step_now(item, now, m, &when) != kind || when > usec_add(now, TOGETHER))
             continue;
+        if (kind == STEP_RETAKE && !time_guard_is_fresh(r, now)) {
+            free(batch);
+            return false;
+        }
         if (kind == STEP_RENEW)
             fence = usec_min(fence, lease_fence(&item->lease, now, m));
         item->claim_out = true;
         batch->ids[batch->n++] = item->id;
     }
     claim_send(r, batch, fence);
+    return true;
 }
 
 static void take_due(struct recovery *r, usec_t now) {
@@ -193,9 +194,11 @@ void retry_tick(struct recovery *r) {
         return;
     if (link_is_up(r->parts.link) && !away_now(&r->away) && r->trouble.kind == TROUBLE_NONE) {
         take_due(r, now);
-        claim_kind(r, STEP_RENEW, now);
-        claim_kind(r, STEP_RETAKE, now);
-        arm(r);
+        (void)claim_kind(r, STEP_RENEW, now);
+        if (claim_kind(r, STEP_RETAKE, now))
+            arm(r);
+        else /* while the look is fresh, which is not for long */
+            timer_arm(r->retry_timer, usec_min(r->settings->min_idle / 64, TOGETHER));
     } else {
         timer_arm(r->retry_timer, usec_max(r->settings->min_idle / 16, TOGETHER));
     }

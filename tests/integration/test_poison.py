@@ -149,6 +149,18 @@ class Poison(Test):
             times = [float(line) for line in file]
         self.assertGreaterEqual(times[-1] - times[-2], 1.9)
 
+    def test_delays_without_a_scan(self):
+        """An attempt comes when its delay is over, not with the next scan; min_idle as short as
+        it may be."""
+        strand(self.r, 1)
+        daemon = self.daemon(config(self.redis.url, {"orders": recovery(
+            self.script("exit 1"), min_idle="1s", interval="10m", retry_delay="2s")}))
+        daemon.wait_record(OUTCOME="retry", DELIVERIES="3")
+        daemon.terminate()
+        stats = self.r("INFO", "commandstats").decode().split()
+        looks = [s for s in stats if s.startswith("cmdstat_time:")][0]
+        self.assertLess(int(looks.partition("calls=")[2].partition(",")[0]), 6)
+
     def test_a_retry_that_somebody_else_has_taken(self):
         strand(self.r, 1)
         daemon = self.daemon(config(self.redis.url, {"orders": recovery(
