@@ -230,18 +230,19 @@ void attempt_pump(struct recovery *r) {
 
     if (limit > r->settings->concurrency)
         limit = r->settings->concurrency;
-    if (!ledger_first(&r->ledger, HELD_READY) || running >= limit || !recovery_may_start(r)) {
+    /* One answer with large bodies at a time. Whoever can take no slot now stands in nobody's way.
+     */
+    if (!ledger_first(&r->ledger, HELD_READY) || running >= limit || !recovery_may_start(r) ||
+        r->ledger.counts[HELD_ATTEMPTING] >= most) {
         slots_forget(r->parts.slots, &r->slots_waiter);
         return;
     }
-    /* One answer with large bodies at a time. */
-    if (r->ledger.counts[HELD_ATTEMPTING] >= most)
-        return;
     batch = batch_new(r);
     if (!batch)
         return;
     attempt_collect(r, batch, limit - running < most ? limit - running : most, &fence);
     if (batch->n == 0) {
+        slots_forget(r->parts.slots, &r->slots_waiter);
         free(batch);
         return;
     }

@@ -192,6 +192,8 @@ static void pump(void *data) {
         count_pump(r);
         attempt_pump(r);
         scan_pump(r);
+    } else { /* others are next, on servers that are there */
+        slots_forget(r->parts.slots, &r->slots_waiter);
     }
     end_if_done(r);
 }

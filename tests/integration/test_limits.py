@@ -261,6 +261,30 @@ class Shared(Limit):
         share = order[4:n].count("a") / (n - 4)
         self.assertTrue(0.3 <= share <= 0.7, order)
 
+    def test_whoever_is_next_and_away_holds_up_nobody(self):
+        """The only slot becomes free while the server of the next in the queue is away."""
+        away = self.server(name="away")
+        gate = self.gate()
+        script = self.script(gate)
+        strand(self.r, 4, stream="b")
+        daemon = self.daemon(
+            f"[daemon]\nmax_handlers = 1\ndrain_timeout = 0s\n[redis]\nurl = {self.redis.url}\n"
+            f"[redis away]\nurl = {away.url}\n"
+            + "".join(f"[recovery {name}]\n" + "".join(
+                f"{k} = {v}\n" for k, v in recovery(script, stream=name, **keys).items())
+                for name, keys in (("a", {"redis": "away"}), ("b", {}))))
+        daemon.wait_record(RECOVERY="b", DELIVERIES="2")
+        strand(self.client(away), 4, stream="a")
+        daemon.wait_record(RECOVERY="a", PAGE_CLAIMED="4")
+        daemon.wait_record(RECOVERY="a", PAGE_CLAIMED="0", PAGE_CURSOR="0-0")
+        daemon.journal.clear()
+        daemon.wait_record(RECOVERY="a", PAGE_CLAIMED="0")  # the counters have come: it is queued
+        away.kill()
+        daemon.wait_record(RECOVERY="a", STATE="waiting")
+        gate.open(4)
+        daemon.wait_pass(RECOVERY="b", PASS_OK="4")
+        self.end(daemon)
+
 
 class Smallest(Limit):
     def run_with(self, most_held, n=12, **keys):
