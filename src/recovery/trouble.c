@@ -65,25 +65,46 @@ bool trouble_blocks(const struct recovery *r, enum order order) {
     return r->trouble.kind != TROUBLE_NONE && r->trouble.order == order && !r->retrying;
 }
 
+/* Several orders may be refused in turn. Where the sentence names the order each is news once. */
+static bool is_news(struct trouble *t, enum trouble_kind kind, enum order order,
+                    const char *phrase) {
+    bool by_order = kind == TROUBLE_PERMISSION || kind == TROUBLE_TOO_OLD || kind == TROUBLE_OTHER;
+    unsigned bit = by_order ? 1u << order : 1u;
+    bool other_words =
+        t->kind == kind && (t->order == order || !by_order) && strcmp(t->phrase, phrase) != 0;
+    bool news = !(t->told[kind] & bit) || other_words;
+
+    t->told[kind] |= bit;
+    return news;
+}
+
+static void note_trouble(struct trouble *t, enum trouble_kind kind, enum order order,
+                         const char *phrase) {
+    if (t->kind == TROUBLE_NONE)
+        t->since = clock_monotonic();
+    if (t->kind != kind)
+        t->tries = 0;
+    t->kind = kind;
+    t->order = order;
+    (void)snprintf(t->phrase, sizeof(t->phrase), "%s", phrase);
+}
+
 /* The one door into a trouble. The same one again is no news. */
 static void trouble_enter(struct recovery *r, enum trouble_kind kind, enum order order,
                           const char *phrase, const char *advice, const char *word) {
     struct trouble *t = &r->trouble;
-    bool news = t->kind != kind || t->order != order || strcmp(t->phrase, phrase) != 0;
+    bool news = is_news(t, kind, order, phrase);
     char sentence[2 * TROUBLE_PHRASE_MAX];
 
     r->retrying = false;
+    note_trouble(t, kind, order, phrase);
     if (news) {
-        *t = (struct trouble){.kind = kind,
-                              .order = order,
-                              .since = t->kind == TROUBLE_NONE ? clock_monotonic() : t->since};
-        (void)snprintf(t->phrase, sizeof(t->phrase), "%s", phrase);
         (void)snprintf(sentence, sizeof(sentence), "%s%s%s", phrase, advice ? ": " : "",
                        advice ? advice : "");
         report_recovery_down(r->subject, trouble_is_error(kind) ? "error" : "waiting", sentence,
                              word && word[0] != '\0' ? word : NULL);
-        recovery_changed(r);
     }
+    recovery_changed(r);
     if (r->mode == RECOVERY_ONCE && kind != TROUBLE_SLOW)
         scan_abort(r); /* nobody waits for it to mend */
     if (r->state != RECOVERY_DRAINING && r->state != RECOVERY_GONE) {

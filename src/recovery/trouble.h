@@ -48,6 +48,7 @@ struct trouble {
     char phrase[TROUBLE_PHRASE_MAX]; /* for the status: what is wrong; printable */
     usec_t since;                    /* CLOCK_MONOTONIC */
     unsigned tries;
+    unsigned told[_TROUBLE_MAX]; /* bits of the orders of which there is a record */
 };
 
 struct recovery;

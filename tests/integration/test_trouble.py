@@ -3,8 +3,11 @@
 """What goes wrong is a state: said once when it is entered, once when it is left, shown in the
 status, tried again each interval, and never in the way of other recoveries."""
 
+import time
+
 import harness
 from harness import GROUP, STREAM, ReplyError, Test, config, pending, pending_count, recovery, strand
+from ownership import outlast
 from peer import Peer
 
 RIGHTS = ["+xautoclaim", "+xclaim", "+xrange", "+xack", "+xpending", "+exists", "+ping"]
@@ -158,6 +161,63 @@ class Trouble(Test):
             handled = file.read().split()
         self.assertEqual(len(handled), 5)  # each once: the result was kept
         self.assertEqual(len(set(handled)), 5)
+
+    def test_no_right_any_more_for_anything(self):
+        """While a handler runs and another has ended: each order is refused again and again, and
+        told once."""
+        redis, client, _ = self.without("")
+        gate = self.gate()
+        handler = self.handler(gate.wait + "\n", "gated")
+        daemon = self.daemon(config(
+            redis.url, {"orders": recovery(handler, interval="50ms", min_idle="3s", concurrency=2)},
+            redis=f"username = recoverer\npassword_file = {self.path('password')}\n"))
+        daemon.wait_count(2, DELIVERIES="2")
+        client("ACL", "SETUSER", "recoverer", "resetkeys")
+        gate.open()
+        daemon.wait_record(OUTCOME="ok")
+        daemon.wait_record(REDIS_ERROR="NOPERM")
+        self.refused_again(client, 20)
+        told = [r.message for r in self.news(daemon) if r.first("STATE")]
+        self.assertEqual(len(told), len(set(told)), told)
+        self.assertLessEqual(len(told), 4)
+        client("ACL", "SETUSER", "recoverer", "~*")
+        gate.open(9)
+        self.drained(daemon, client)
+
+    def denied(self, client):
+        stats = client("INFO", "commandstats").decode()
+        return sum(int(line.partition("rejected_calls=")[2].partition(",")[0])
+                   for line in stats.split() if line.startswith("cmdstat_x"))
+
+    def refused_again(self, client, times):
+        """Until so many more orders were refused, of which there may be no record."""
+        most = self.denied(client) + times
+        deadline = time.monotonic() + harness.DEADLINE
+        while self.denied(client) < most:
+            self.assertLess(time.monotonic(), deadline)
+            outlast(0.02)
+
+    def drained(self, daemon, client):
+        daemon.journal.wait_until(lambda _: pending_count(client) == 0, harness.DEADLINE)
+        self.assertEqual(daemon.terminate(), 0)
+
+    def test_no_replicas_while_a_handler_runs(self):
+        """All writes are refused: results, renewals, pages. One trouble, one record."""
+        redis = self.server()
+        client = self.client(redis)
+        strand(client, 6)
+        gate = self.gate()
+        daemon = self.daemon(config(redis.url, {"orders": recovery(
+            self.handler(gate.wait + "\n"), min_idle="2s", interval="50ms", concurrency=2)}))
+        daemon.wait_count(2, DELIVERIES="2")
+        client("CONFIG", "SET", "min-replicas-to-write", 1)
+        gate.open()
+        daemon.wait_record(OUTCOME="ok")
+        self.refused_again(client, 20)
+        self.assertEqual(len([r for r in self.news(daemon) if r.first("STATE")]), 1)
+        client("CONFIG", "SET", "min-replicas-to-write", 0)
+        gate.open(9)
+        self.drained(daemon, client)
 
     def test_no_right_for_xrange(self):
         redis, client, text = self.without("+xrange")
