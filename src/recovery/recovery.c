@@ -241,7 +241,10 @@ static void link_came_up(void *data) {
     ask_about_all(r);
     if (r->state == RECOVERY_WAITING && r->trouble.kind == TROUBLE_NONE)
         recovery_enter(r, r->scan.active ? RECOVERY_SCANNING : RECOVERY_RESTING);
-    if (r->state != RECOVERY_DRAINING && !timer_armed(r->timer) && !r->scan.active)
+    /* The timer may have fired in vain; what was refused waits for it, also in mid-scan. */
+    if (r->state == RECOVERY_DRAINING)
+        r->retrying = r->trouble.kind != TROUBLE_NONE;
+    else if (!timer_armed(r->timer) && (!r->scan.active || r->trouble.kind != TROUBLE_NONE))
         timer_arm(r->timer, 0);
     recovery_changed(r);
     recovery_wake(r);

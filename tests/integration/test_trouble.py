@@ -219,6 +219,23 @@ class Trouble(Test):
         gate.open(9)
         self.drained(daemon, client)
 
+    def test_the_link_comes_back_after_the_time_of_the_next_try(self):
+        """What was refused in mid-scan is tried again all the same."""
+        redis, client, _ = self.without("+xack")
+        wire = self.proxy(f"unix:{redis.path}")
+        strand(client, 20, first_ms=10)
+        daemon = self.daemon(config(
+            wire.url, {"orders": recovery(self.script, interval="500ms", concurrency=2)},
+            redis=f"username = recoverer\npassword_file = {self.path('password')}\n"
+                  "reconnect_max = 100ms\n"))
+        daemon.wait_record(STATE="error", REDIS_ERROR="NOPERM")
+        wire("refuse on")
+        wire("cut")
+        daemon.wait_record(STATE="waiting", STATE_FROM="error")  # the timer has fired
+        client("ACL", "SETUSER", "recoverer", "+xack")
+        wire("refuse off")
+        self.drained(daemon, client)
+
     def test_no_right_for_xrange(self):
         redis, client, text = self.without("+xrange")
         gate = self.gate()
