@@ -154,8 +154,8 @@ class Poison(Test):
         it may be."""
         strand(self.r, 1)
         daemon = self.daemon(config(self.redis.url, {"orders": recovery(
-            self.script("exit 1"), min_idle="1s", interval="10m", retry_delay="2s")}))
-        daemon.wait_record(OUTCOME="retry", DELIVERIES="3")
+            self.script("exit 1"), min_idle="1s", interval="30s", retry_delay="2s")}))
+        daemon.wait_record(OUTCOME="retry", DELIVERIES="3", seconds=20)
         daemon.terminate()
         stats = self.r("INFO", "commandstats").decode().split()
         looks = [s for s in stats if s.startswith("cmdstat_time:")][0]
