@@ -42,9 +42,11 @@ void bury(struct recovery *r, struct held *held, bool rejected, const char *reas
         reason = held->deliveries >= DELIVERIES_FATAL ? "marked as fatal" : text;
     }
     if (!r->settings->dead_letter_stream) {
-        if (rejected)
-            (void)memory_put(&r->memory, held->id, MEMORY_REJECTED, NULL);
+        struct entry_id id = held->id;
+
         leave(r, held, reason);
+        if (rejected) /* last: the reason may be the memory's */
+            (void)memory_put(&r->memory, id, MEMORY_REJECTED, NULL);
         return;
     }
     if (!held->reason)
@@ -73,7 +75,7 @@ static void burial_trouble(struct recovery *r, const struct answer *answer) {
     recovery_changed(r);
 }
 
-static void burial_mended(struct recovery *r) {
+void bury_mended(struct recovery *r) {
     if (r->burial_since == 0)
         return;
     report_recovery_up(r->subject, usec_sub(clock_monotonic(), r->burial_since));
@@ -107,7 +109,7 @@ static void copied(struct recovery *r, struct held *held, uint64_t acked) {
 
 static void buried(struct recovery *r, struct held *held, enum dead_letter_result result,
                    uint64_t acked) {
-    burial_mended(r);
+    bury_mended(r);
     switch (result) {
     case DEAD_LETTER_COPIED:
         copied(r, held, acked);
@@ -116,7 +118,10 @@ static void buried(struct recovery *r, struct held *held, enum dead_letter_resul
         /* Most likely by our own script, the answer of which was lost. */
         if (!held->ack_repeated)
             report_lost(r->subject, held->id, "no longer pending");
-        settle(r, held, held->ack_repeated ? SETTLED_EXHAUSTED : SETTLED_LOST);
+        settle(r, held,
+               !held->ack_repeated ? SETTLED_LOST
+               : held->rejected    ? SETTLED_REJECTED
+                                   : SETTLED_EXHAUSTED);
         break;
     case DEAD_LETTER_LOST:
         report_lost(r->subject, held->id, "now with another consumer");

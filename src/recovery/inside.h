@@ -147,6 +147,8 @@ bool bury_is_over(const struct recovery *r, uint64_t deliveries);
 /* Dead-letters it, or leaves it pending for good. reason: NULL: its counter. */
 void bury(struct recovery *r, struct held *held, bool rejected, const char *reason);
 void bury_pump(struct recovery *r);
+/* A copy could be written, or nothing is left that would need one. */
+void bury_mended(struct recovery *r);
 
 /* retry.c */
 /* Its attempt has failed: it is left pending, and taken again when its delay is over. */

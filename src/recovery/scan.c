@@ -81,6 +81,7 @@ static void gate_reply(void *data, const struct answer *answer,
     r->pending = summary->total;
     if (summary->total == 0) {
         trouble_leave(r, r->trouble.order); /* nothing is left that could be refused */
+        bury_mended(r);
         scan_end(r);
     }
     scan_stop_if_draining(r);

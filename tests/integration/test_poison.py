@@ -217,6 +217,18 @@ class Poison(Test):
                           lambda: self.r("ACL", "SETUSER", "recoverer", "~" + DEAD), "NOPERM",
                           redis=f"username = recoverer\npassword_file = {password}\n")
 
+    def test_nothing_left_to_write(self):
+        """Whoever mends it by hand, and acknowledges the entry, ends the trouble too."""
+        strand(self.r, 1)
+        self.r("SET", DEAD, "x")
+        daemon = self.daemon(config(self.redis.url, {"orders": recovery(
+            self.script("exit 65"), **FAST)}))
+        daemon.notify.wait_status("waiting (orders: dead letters cannot be written (WRONGTYPE))")
+        self.r("XACK", STREAM, GROUP, "1-0")
+        daemon.journal.wait_for(lambda r: "working again" in r.message, harness.DEADLINE)
+        daemon.notify.wait_for(lambda m: m.get("STATUS", "").startswith("1 recovery;"))
+        daemon.terminate()
+
     def test_wrong_type_of_the_stream(self):
         strand(self.r, 1)
         self.r("SET", DEAD, "x")
@@ -252,7 +264,7 @@ class Poison(Test):
         wire("drop-reply EVAL")
         daemon = self.daemon(config(wire.url, {"orders": recovery(
             self.script("exit 65"), **FAST)}, redis="reconnect_min = 10ms\nreconnect_max = 50ms\n"))
-        daemon.wait_pass(PASS_CLAIMED="1")
+        daemon.wait_pass(PASS_CLAIMED="1", PASS_REJECTED="1", PASS_EXHAUSTED="0")
         daemon.terminate()
         self.assertEqual(len(self.letters()), 1)
         self.assertEqual(pending_count(self.r), 0)
