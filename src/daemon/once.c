@@ -9,18 +9,21 @@
 
 static enum daemon_exit summary_line(const struct recovery_facts *facts) {
     const struct report_pass *total = &facts->total;
+    uint64_t given_up = total->rejected + total->exhausted;
 
     if (facts->trouble[0] != '\0') {
         (void)printf("%s: could not run: %s\n", facts->settings->name, facts->trouble);
         return EXIT_STATUS_UNAVAILABLE;
     }
     (void)printf("%s: %" PRIu64 " claimed, %" PRIu64 " acked, %" PRIu64 " failed, %" PRIu64
-                 " rejected, %" PRIu64 " exhausted, %" PRIu64 " missing, %" PRIu64 " lost, %" PRIu64
-                 " deferred, %" PRIu64 " released, %" PRIu64 " deleted\n",
+                 " rejected, %" PRIu64 " exhausted, %" PRIu64 " dead-lettered, %" PRIu64
+                 " missing, %" PRIu64 " lost, %" PRIu64 " deferred, %" PRIu64 " released, %" PRIu64
+                 " deleted\n",
                  facts->settings->name, total->claimed, total->acked, total->failed,
-                 total->rejected, total->exhausted, total->missing, total->lost, total->deferred,
-                 total->released, total->deleted);
-    if (total->failed + total->rejected + total->exhausted + total->missing > 0)
+                 total->rejected, total->exhausted, total->dead_lettered, total->missing,
+                 total->lost, total->deferred, total->released, total->deleted);
+    /* What has a dead letter is not left. */
+    if (total->failed + total->missing > 0 || given_up > total->dead_lettered)
         return EXIT_STATUS_LEFT;
     return EXIT_STATUS_OK;
 }

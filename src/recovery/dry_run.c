@@ -65,7 +65,10 @@ static void window_begin(struct dry_run *d, struct entry_id first, bool after_fi
 }
 
 static void came_up(void *data) {
-    window_begin(data, (struct entry_id){0, 0}, false);
+    struct dry_run *d = data;
+
+    if (!d->over) /* others may still be asked */
+        window_begin(d, (struct entry_id){0, 0}, false);
 }
 
 static void went_down(void *data) {

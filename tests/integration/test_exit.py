@@ -3,6 +3,7 @@
 """Exit statuses as a table of real runs, and the modes that end by themselves: --once, --dry-run,
 --check, --print-config."""
 
+import json
 import os
 import re
 import signal
@@ -13,8 +14,8 @@ from harness import GROUP, STREAM, Test, config, pending, recovery, strand, writ
 
 OK, LEFT, USAGE, UNAVAILABLE, CONFIG = 0, 1, 64, 69, 78
 
-COLUMNS = ("claimed", "acked", "failed", "rejected", "exhausted", "missing", "lost", "deferred",
-           "released", "deleted")
+COLUMNS = ("claimed", "acked", "failed", "rejected", "exhausted", "dead-lettered", "missing", "lost",
+           "deferred", "released", "deleted")
 SUMMARY = re.compile(r"^([A-Za-z0-9._:-]+): " + ", ".join(rf"(\d+) {c}" for c in COLUMNS) + "$")
 SAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "../../config/xautoclaimd.conf")
@@ -105,6 +106,13 @@ class Once(ExitTest):
             handler = self.handler(script + "\n")
             self.expect_once(config(self.redis.url, {name: recovery(
                 handler, stream=name, handler_timeout="300ms")}), LEFT, [(name, numbers)])
+
+    def test_dead_letters_are_not_left(self):
+        strand(self.r, 3)
+        self.expect_once(config(self.redis.url, {"orders": recovery(
+            self.handler("exit 65\n"), dead_letter_stream="dead")}), OK,
+            [("orders", {"claimed": 3, "acked": 3, "rejected": 3, "dead-lettered": 3})])
+        self.assertEqual(pending(self.r), {})
 
     def test_left_missing(self):
         """The first handler deletes the second entry, which is claimed already."""
@@ -387,6 +395,32 @@ class DryRun(ExitTest):
                 self.assertEqual([i for i, *_ in listed["orders"]], idle)
                 self.assertEqual(ends, {"orders": f"{n} would be claimed"})
                 self.assertEqual(self.everything(), before)
+
+    def test_a_connection_that_comes_again(self):
+        """While another recovery is still being listed: nothing is listed twice."""
+        self.with_server()
+        strand(self.r, 2)
+        flaps = self.proxy(f"unix:{self.redis.path}", name="flaps")
+        slow = self.proxy(f"unix:{self.redis.path}", name="slow")
+        slow("hold down")
+        keys = recovery(self.fine)
+        daemon = self.daemon(
+            f"[redis]\nurl = {flaps.url}\n[redis slow]\nurl = {slow.url}\n"
+            + "".join(f"[recovery {name}]\n" + "".join(f"{k} = {v}\n" for k, v in all_keys.items())
+                      for name, all_keys in (("a", keys),
+                                             ("b", {**keys, "redis": "slow", "stream": "b"}))),
+            "--dry-run")
+        daemon.journal.wait_for(lambda r: "connected, redis" in r.message, harness.DEADLINE)
+        asked = {}
+        while not asked.get("XPENDING") or counted["replies"] < counted["requests"]:
+            counted = json.loads(flaps("count")[3:])
+            asked = counted["commands"]
+        flaps("cut")
+        daemon.journal.wait_for(lambda r: "connected again" in r.message, harness.DEADLINE)
+        slow("resume")
+        out = daemon.process.stdout.read().decode()
+        self.assertEqual(out.count("a: 1-0 idle"), 1, out)
+        self.assertEqual(out.count("a: 2 would be claimed"), 1, out)
 
     def test_nothing(self):
         self.with_server()
