@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* Of an answer; few IDs may be asked for across many of those others. */
+#define PAGE BATCH_MAX
+
 static void counted_one(struct recovery *r, const struct pending_entry *entry) {
     struct held *held = ledger_find(&r->ledger, entry->id);
     const struct memory_item *item;
@@ -53,7 +56,7 @@ static void count_reply(void *data, const struct answer *answer,
 
     for (size_t i = 0; ok && i < n; i++)
         counted_one(r, &entries[i]);
-    if (ok && n >= batch->n && entry_id_compare(entries[n - 1].id, last) < 0 &&
+    if (ok && n >= PAGE && entry_id_compare(entries[n - 1].id, last) < 0 &&
         count_send(r, batch, entries[n - 1].id, true))
         return;
     uncounted(r, batch, !ok);
@@ -66,7 +69,7 @@ static int count_send(struct recovery *r, struct batch *batch, struct entry_id f
         .first = first,
         .last = batch->ids[batch->n - 1],
         .after_first = after_first,
-        .count = batch->n,
+        .count = PAGE,
         .only_ours = true,
     };
     return recovery_sent(
