@@ -213,12 +213,15 @@ static void timer_fired(void *data) {
     struct recovery *r = data;
 
     if (!link_is_up(r->parts.link)) { /* the link calls when it is up */
-        recovery_enter(r, RECOVERY_WAITING);
+        if (r->state != RECOVERY_DRAINING)
+            recovery_enter(r, RECOVERY_WAITING);
         return;
     }
     r->retrying = r->trouble.kind != TROUBLE_NONE;
-    /* While results wait for their XACK nothing new is claimed. */
-    if (r->trouble.order == ORDER_XACK && ledger_first(&r->ledger, HELD_DONE))
+    /* While results wait for their XACK nothing new is claimed; nor in a drain. */
+    if (r->state == RECOVERY_DRAINING)
+        recovery_wake(r);
+    else if (r->trouble.order == ORDER_XACK && ledger_first(&r->ledger, HELD_DONE))
         recovery_wake(r);
     else if (!r->scan.active)
         scan_begin(r);
@@ -357,9 +360,10 @@ void recovery_drain(struct recovery *r) {
         return;
     recovery_enter(r, RECOVERY_DRAINING);
     timer_disarm(r->timer);
-    /* What was refused is tried once more: the trouble may be over since, and nobody wants to wait
-     * for results that could be acknowledged. */
+    /* What was refused is tried once more, and again soon: the trouble may be over since, and
+     * nobody wants to wait for results that could be acknowledged. */
     r->retrying = r->trouble.kind != TROUBLE_NONE;
+    r->trouble.tries = 0;
     if (!r->scan.out) /* else what the page claims is given back when it comes */
         scan_abort(r);
     recovery_wake(r);

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon that is stopped while a recovery is in trouble."""
 
+import signal
+import time
+
 import harness
 from harness import GROUP, STREAM, Test, config, pending_count, recovery, strand
+from ownership import outlast
 
 
 class DrainInTrouble(Test):
@@ -22,6 +26,34 @@ class DrainInTrouble(Test):
         client("ACL", "SETUSER", "recoverer", "+xack")
         self.assertEqual(daemon.terminate(), 0)
         self.assertEqual(pending_count(client, STREAM, GROUP), 0)
+
+    def test_it_is_tried_again_while_that_may_help(self):
+        redis = self.server()
+        client = self.client(redis)
+        strand(client, 1)
+        gate = self.gate()
+        daemon = self.daemon(config(
+            redis.url, {"orders": recovery(self.handler(gate.wait + "\n"), interval="50s")},
+            daemon="drain_timeout = 10m"))
+        daemon.wait_record(DELIVERIES="2")
+        client("CONFIG", "SET", "min-replicas-to-write", 1)
+        gate.open()
+        daemon.wait_record(STATE="waiting", REDIS_ERROR="NOREPLICAS")
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.journal.wait_for(lambda r: "stopping" in r.message, harness.DEADLINE)
+        before = self.refused(client)
+        deadline = time.monotonic() + harness.DEADLINE
+        while self.refused(client) < before + 2:  # in the drain, too
+            self.assertLess(time.monotonic(), deadline)
+            outlast(0.02)
+        client("CONFIG", "SET", "min-replicas-to-write", 0)
+        self.assertEqual(daemon.process.wait(harness.DEADLINE), 0)
+        self.assertEqual(pending_count(client, STREAM, GROUP), 0)
+
+    def refused(self, client):
+        lines = [line for line in client("INFO", "commandstats").decode().split()
+                 if line.startswith("cmdstat_xack:")]
+        return int(lines[0].partition("rejected_calls=")[2].partition(",")[0])
 
 
 if __name__ == "__main__":
