@@ -46,7 +46,7 @@ struct redis_settings {
     usec_t smallest_min_idle; /* of the recoveries on this server; USEC_INFINITY if there is none */
 };
 
-enum handler_kind { HANDLER_EXEC };
+enum handler_kind { HANDLER_EXEC, HANDLER_MOVE, HANDLER_CLAIM_ONLY, _HANDLER_KIND_MAX };
 enum payload_kind { PAYLOAD_JSON, PAYLOAD_RESP, PAYLOAD_ID };
 enum output_policy { OUTPUT_STDERR, OUTPUT_BOTH, OUTPUT_NONE };
 enum missing_policy { MISSING_KEEP, MISSING_ACK };
@@ -73,4 +73,7 @@ struct recovery_settings {
     usec_t retry_delay_max;
     const char *dead_letter_stream; /* NULL: none */
     uint64_t dead_letter_maxlen;    /* 0: no limit */
+    const char *target_stream;      /* move; else NULL */
+    uint64_t target_maxlen;         /* 0: no limit */
+    const char *worklist;           /* claim-only: NULL: none */
 };

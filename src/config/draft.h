@@ -37,10 +37,12 @@ struct recovery_draft {
     const char *consumer; /* with its % specifiers; once expanded, written to expand to itself */
     const char *command;
     const char *dead_letter_stream; /* "": none */
+    const char *target_stream;      /* "": none */
+    const char *worklist;           /* "": none */
     struct draft *server;           /* NULL: there is none of that name */
 };
 
-#define DRAFT_KEYS_MAX 24
+#define DRAFT_KEYS_MAX 32
 
 struct draft_key {
     const char *file; /* NULL: not given */

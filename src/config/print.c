@@ -18,6 +18,8 @@ static int finish(FILE *out) {
 
 /* --- the effective configuration ------------------------------------------------------------- */
 
+/* Keys that mean nothing to a recovery's handler are left out: they would not be read back. */
+
 /* Between key and value: never a blank before a semicolon, and no more than fits. */
 static const char *equals(const char *key, const char *value) {
     if (strlen(key) + 3 + strlen(value) > ini_line_max())
@@ -67,6 +69,8 @@ static void print_draft(FILE *out, const struct draft *draft) {
         char buf[VALUE_TEXT_MAX];
         const char *value = schema_format(&rows[i], draft, buf);
 
+        if (!schema_applies(&rows[i], draft))
+            continue;
         if (rows[i].flags & ROW_CONTINUES)
             print_continued(out, rows[i].key, value);
         else if (*value == '\0')

@@ -54,6 +54,22 @@ static void check_required(struct rules *rules, const struct draft *draft) {
     }
 }
 
+/* Nothing is ignored: what means nothing to the handler is a misunderstanding, unless it is what it
+ * would be anyway (so can a later file take back what an earlier one says). */
+static void check_applies(struct rules *rules, const struct draft *draft) {
+    const struct row *handler = schema_find(SECTION_RECOVERY, "handler");
+    char kind[VALUE_TEXT_MAX], value[VALUE_TEXT_MAX];
+    size_t n;
+    const struct row *rows = schema_rows(draft->kind, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (draft_given(draft, rows[i].key) && !schema_applies(&rows[i], draft) &&
+            strcmp(schema_format(&rows[i], draft, value), rows[i].fallback) != 0)
+            complain(rules->complaints, draft_place(draft, rows[i].key),
+                     "means nothing with handler = %s; accepted: a configuration without it",
+                     schema_format(handler, draft, kind));
+}
+
 /* --- servers --------------------------------------------------------------------------------- */
 
 /* Recoveries that name no server mean the unnamed one, written down or not. */
@@ -166,7 +182,8 @@ static int expand_consumer(struct rules *rules, struct draft *draft) {
 static int split_command(struct rules *rules, struct draft *draft) {
     char why[WHY_MAX];
 
-    if (!draft_knows(draft, "handler") || !draft_knows(draft, "command"))
+    if (!draft_knows(draft, "handler") || !draft_knows(draft, "command") ||
+        draft->recovery.settings.handler != HANDLER_EXEC)
         return 0;
     if (*draft->recovery.command == '\0') {
         refuse(rules, draft, "command", "required by handler = exec; accepted: " COMMAND_ACCEPTED);
@@ -185,7 +202,8 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
 
     if (settings->claim_ahead == VALUE_AUTO)
         settings->claim_ahead = settings->concurrency;
-    if (draft_knows(draft, "max_deliveries") && settings->max_deliveries == 1)
+    if (settings->handler == HANDLER_EXEC && draft_knows(draft, "max_deliveries") &&
+        settings->max_deliveries == 1)
         complain_warning(rules->complaints, draft_place(draft, "max_deliveries"),
                          "the delivery to the consumer that was lost counts, so nothing is ever "
                          "handed out; recommended: at least 2");
@@ -194,8 +212,8 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
                          "the server may walk %" PRIu64 " entries in one blocking call; "
                          "recommended: at most %d",
                          10 * settings->count, COUNT_WARNED);
-    if (draft_knows(draft, "concurrency") && draft_knows(daemon, "max_handlers") &&
-        settings->concurrency > daemon->daemon.max_handlers)
+    if (settings->handler == HANDLER_EXEC && draft_knows(draft, "concurrency") &&
+        draft_knows(daemon, "max_handlers") && settings->concurrency > daemon->daemon.max_handlers)
         complain_warning(rules->complaints, draft_place(draft, "concurrency"),
                          "more than [daemon] max_handlers (%" PRIu64 "), which limits it",
                          daemon->daemon.max_handlers);
@@ -208,8 +226,8 @@ static void check_retries(struct rules *rules, struct draft *draft) {
         settings->retry_delay = settings->min_idle;
     if (!draft_given(draft, "retry_delay_max"))
         settings->retry_delay_max = usec_max(settings->retry_delay_max, settings->retry_delay);
-    else if (draft_knows(draft, "retry_delay_max") && draft_knows(draft, "retry_delay") &&
-             settings->retry_delay_max < settings->retry_delay)
+    else if (settings->handler == HANDLER_EXEC && draft_knows(draft, "retry_delay_max") &&
+             draft_knows(draft, "retry_delay") && settings->retry_delay_max < settings->retry_delay)
         refuse(rules, draft, "retry_delay_max", "less than retry_delay; accepted: at least that");
 }
 
@@ -222,10 +240,51 @@ static void check_dead_letters(struct rules *rules, struct draft *draft) {
     if (*target != '\0' && draft_knows(draft, "stream") && strcmp(target, settings->stream) == 0)
         refuse(rules, draft, "dead_letter_stream",
                "the stream itself; accepted: the key of another stream");
-    if (*target == '\0' && draft_knows(draft, "dead_letter_maxlen") &&
-        settings->dead_letter_maxlen > 0)
+    if (*target == '\0' && settings->handler == HANDLER_EXEC &&
+        draft_knows(draft, "dead_letter_maxlen") && settings->dead_letter_maxlen > 0)
         refuse(rules, draft, "dead_letter_maxlen",
                "there is no dead_letter_stream; accepted: together with that");
+}
+
+static void check_move(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+    const char *target = draft->recovery.target_stream;
+
+    if (settings->handler != HANDLER_MOVE || !draft_knows(draft, "target_stream"))
+        return;
+    settings->target_stream = target;
+    if (*target == '\0')
+        refuse(rules, draft, "target_stream",
+               "required by handler = move; accepted: the key of another stream");
+    else if (draft_knows(draft, "stream") && strcmp(target, settings->stream) == 0)
+        refuse(rules, draft, "target_stream",
+               "the stream itself; accepted: the key of another stream");
+}
+
+static void check_claim_only(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+    const char *worklist = draft->recovery.worklist;
+
+    if (settings->handler != HANDLER_CLAIM_ONLY || !draft_knows(draft, "worklist"))
+        return;
+    if (*worklist == '\0') {
+        if (!draft_given(draft, "consumer"))
+            refuse(rules, draft, "consumer",
+                   "required by handler = claim-only without a worklist; accepted: the consumer of "
+                   "your application that reads what is pending for it");
+        return;
+    }
+    settings->worklist = worklist;
+    if (draft_knows(draft, "stream") && strcmp(worklist, settings->stream) == 0)
+        refuse(rules, draft, "worklist", "the stream itself; accepted: the key of a list");
+}
+
+static void check_handler(struct rules *rules, struct draft *draft) {
+    if (!draft_knows(draft, "handler"))
+        return;
+    check_applies(rules, draft);
+    check_move(rules, draft);
+    check_claim_only(rules, draft);
 }
 
 static int apply_to_recovery(struct rules *rules, struct draft *draft) {
@@ -236,6 +295,7 @@ static int apply_to_recovery(struct rules *rules, struct draft *draft) {
         r = split_command(rules, draft);
     if (r < 0)
         return r;
+    check_handler(rules, draft);
     check_amounts(rules, draft);
     check_retries(rules, draft);
     check_dead_letters(rules, draft);

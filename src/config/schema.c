@@ -18,14 +18,19 @@
 
 #define AT(member) offsetof(struct draft, member)
 
+/* Keys of the handlers that run something, of move and of claim-only. */
+#define RUNS ROW_FOR(HANDLER_EXEC)
+#define MOVE ROW_FOR(HANDLER_MOVE)
+#define CLAIM_ONLY ROW_FOR(HANDLER_CLAIM_ONLY)
+
 static const struct choice log_levels[] = {{"err", LOG_ERR},       {"warning", LOG_WARNING},
                                            {"notice", LOG_NOTICE}, {"info", LOG_INFO},
                                            {"debug", LOG_DEBUG},   {NULL, 0}};
 static const struct choice modes[] = {
     {"standalone", 0}, {"cluster", CHOICE_NOT_BUILT}, {"sentinel", CHOICE_NOT_BUILT}, {NULL, 0}};
 static const struct choice handlers[] = {
-    {"exec", HANDLER_EXEC},     {"worker", CHOICE_NOT_BUILT},     {"socket", CHOICE_NOT_BUILT},
-    {"move", CHOICE_NOT_BUILT}, {"claim-only", CHOICE_NOT_BUILT}, {NULL, 0}};
+    {"exec", HANDLER_EXEC}, {"worker", CHOICE_NOT_BUILT},       {"socket", CHOICE_NOT_BUILT},
+    {"move", HANDLER_MOVE}, {"claim-only", HANDLER_CLAIM_ONLY}, {NULL, 0}};
 static const struct choice payloads[] = {
     {"json", PAYLOAD_JSON}, {"resp", PAYLOAD_RESP}, {"id", PAYLOAD_ID}, {NULL, 0}};
 static const struct choice outputs[] = {
@@ -98,48 +103,61 @@ static const struct row recovery_rows[] = {
      "The upper limit of COUNT in XAUTOCLAIM. The server may walk ten times as many entries in "
      "one blocking call."},
     {"handler", VALUE_CHOICE, AT(recovery.settings.handler), NULL, 0, 0, 0, handlers,
-     "What is done with an entry. exec: a process for each."},
-    {"command", VALUE_COMMAND, AT(recovery.command), "", 0, 0, ROW_CONTINUES | ROW_SECRET, NULL,
+     "What is done with an entry. exec: a process for each. move: it is copied to target_stream and "
+     "acknowledged, by a script inside the server. claim-only: it is claimed for consumer, a "
+     "consumer of your application, and nothing else. With the last two nothing runs: keys that "
+     "mean nothing to them are refused."},
+    {"command", VALUE_COMMAND, AT(recovery.command), "", 0, 0, ROW_CONTINUES | ROW_SECRET | RUNS,
+     NULL,
      "Required by handler = exec: absolute program and arguments, split as a shell would split "
      "them; nothing is expanded and no shell runs. May go on in indented lines, which are joined "
      "with one blank."},
-    {"payload", VALUE_CHOICE, AT(recovery.settings.payload), "json", 0, 0, 0, payloads,
+    {"payload", VALUE_CHOICE, AT(recovery.settings.payload), "json", 0, 0, RUNS, payloads,
      "What the handler is given: a line of JSON, the entry as Redis sends it, or the bare ID "
      "(then no body is read)."},
-    {"concurrency", VALUE_NUMBER, AT(recovery.settings.concurrency), "4", 1, 4096, 0, NULL,
+    {"concurrency", VALUE_NUMBER, AT(recovery.settings.concurrency), "4", 1, 4096, RUNS, NULL,
      "Entries with a handler at once."},
-    {"claim_ahead", VALUE_NUMBER, AT(recovery.settings.claim_ahead), "auto", 0, 4096, ROW_AUTO,
+    {"claim_ahead", VALUE_NUMBER, AT(recovery.settings.claim_ahead), "auto", 0, 4096, ROW_AUTO | RUNS,
      NULL,
      "Entries claimed before a handler is free for them. auto: as many as concurrency."},
     {"handler_timeout", VALUE_DURATION, AT(recovery.settings.handler_timeout), "30s",
-     100 * MSEC, 30 * DAY, 0, NULL,
+     100 * MSEC, 30 * DAY, RUNS, NULL,
      "After so long a handler is sent SIGTERM, and SIGKILL 5s later; the entry is tried again."},
-    {"handler_output", VALUE_CHOICE, AT(recovery.settings.handler_output), "stderr", 0, 0, 0,
+    {"handler_output", VALUE_CHOICE, AT(recovery.settings.handler_output), "stderr", 0, 0, RUNS,
      outputs,
      "What of a handler's own output is logged. The rest is read and dropped."},
-    {"missing", VALUE_CHOICE, AT(recovery.settings.missing), "keep", 0, 0, 0, missings,
+    {"missing", VALUE_CHOICE, AT(recovery.settings.missing), "keep", 0, 0, RUNS | MOVE, missings,
      "What is done with a pending entry that is no longer in the stream: keep leaves it pending, "
      "ack acknowledges it."},
     {"max_deliveries", VALUE_NUMBER, AT(recovery.settings.max_deliveries), "0", 0,
-     UINT64_C(1) << 53, 0, NULL,
+     UINT64_C(1) << 53, RUNS, NULL,
      "An entry whose delivery counter has reached this is not handed out again, but dead-lettered "
      "or, without dead_letter_stream, left pending. The first delivery, to the consumer that was "
      "lost, counts. 0: no limit."},
     {"retry_delay", VALUE_DURATION, AT(recovery.settings.retry_delay), "auto",
-     100 * MSEC, 30 * DAY, ROW_AUTO, NULL,
+     100 * MSEC, 30 * DAY, ROW_AUTO | RUNS, NULL,
      "The wait before the next attempt after a failure, doubled with each further one. Kept in "
      "memory: after a restart, or on another instance, it may be as short as min_idle. auto: "
      "min_idle."},
     {"retry_delay_max", VALUE_DURATION, AT(recovery.settings.retry_delay_max), "1h",
-     100 * MSEC, 30 * DAY, 0, NULL,
+     100 * MSEC, 30 * DAY, RUNS, NULL,
      "The longest such wait."},
-    {"dead_letter_stream", VALUE_TEXT, AT(recovery.dead_letter_stream), "", 0, 0, 0, NULL,
+    {"dead_letter_stream", VALUE_TEXT, AT(recovery.dead_letter_stream), "", 0, 0, RUNS, NULL,
      "The key of a stream that gets a copy of what was rejected or has reached max_deliveries, "
      "with its provenance; the entry is acknowledged in the same step. Empty: such entries stay "
      "pending."},
     {"dead_letter_maxlen", VALUE_NUMBER, AT(recovery.settings.dead_letter_maxlen), "0", 0,
-     UINT64_C(1) << 53, 0, NULL,
+     UINT64_C(1) << 53, RUNS, NULL,
      "That stream is trimmed to about so many entries (MAXLEN ~). 0: no limit."},
+    {"target_stream", VALUE_TEXT, AT(recovery.target_stream), "", 0, 0, MOVE, NULL,
+     "Required by handler = move: the key of the stream that gets the entries, with their "
+     "provenance."},
+    {"target_maxlen", VALUE_NUMBER, AT(recovery.settings.target_maxlen), "0", 0,
+     UINT64_C(1) << 53, MOVE, NULL,
+     "That stream is trimmed to about so many entries (MAXLEN ~). 0: no limit."},
+    {"worklist", VALUE_TEXT, AT(recovery.worklist), "", 0, 0, CLAIM_ONLY, NULL,
+     "With handler = claim-only: the key of a list that gets the claimed IDs (RPUSH), each at "
+     "least once. Empty: none; your consumer reads what is pending for it."},
 };
 /* clang-format on */
 
@@ -162,9 +180,8 @@ static const struct {
     [SECTION_RECOVERY] = {"recovery",
                           recovery_rows,
                           sizeof(recovery_rows) / sizeof(recovery_rows[0]),
-                          {"address", "workers", "target_stream", "target_maxlen", "worklist",
-                           "delete_after_ack", "delete_idle_consumers", "keep_consumers",
-                           "stream_pattern", "group_pattern", "discover_interval",
+                          {"address", "workers", "delete_after_ack", "delete_idle_consumers",
+                           "keep_consumers", "stream_pattern", "group_pattern", "discover_interval",
                            "discover_limit"}},
 };
 
@@ -180,6 +197,13 @@ const struct row *schema_find(enum section_kind kind, const char *key) {
         if (strcmp(sections[kind].rows[i].key, key) == 0)
             return &sections[kind].rows[i];
     return NULL;
+}
+
+bool schema_applies(const struct row *row, const struct draft *draft) {
+    unsigned kinds = row->flags & (ROW_FOR(_HANDLER_KIND_MAX) - ROW_FOR(0));
+
+    return draft->kind != SECTION_RECOVERY || kinds == 0 ||
+           kinds & ROW_FOR(draft->recovery.settings.handler);
 }
 
 bool schema_not_built(enum section_kind kind, const char *key) {

@@ -33,6 +33,8 @@ struct choice {
 #define ROW_CONTINUES (1U << 0) /* may go on in indented lines, joined with one blank */
 #define ROW_SECRET (1U << 1)    /* the value is never repeated in a message */
 #define ROW_AUTO (1U << 2)      /* "auto" is a value too: VALUE_AUTO */
+/* A key that means something to this kind of handler; with none of these: to each kind. */
+#define ROW_FOR(kind) (1U << (8 + (kind)))
 
 struct row {
     const char *key;
@@ -47,6 +49,8 @@ struct row {
 
 const struct row *schema_rows(enum section_kind kind, size_t *ret_n);
 const struct row *schema_find(enum section_kind kind, const char *key);
+/* False where the key means nothing to the handler of the recovery. */
+bool schema_applies(const struct row *row, const struct draft *draft);
 /* A key that a later release will have. */
 bool schema_not_built(enum section_kind kind, const char *key);
 /* "daemon", "redis", "recovery" */

@@ -229,6 +229,8 @@ const char *schema_format(const struct row *row, const struct draft *draft,
         return format_choice(row, *(const int *)at);
     if (row->type > VALUE_CHOICE)
         return *(const char *const *)at;
+    if (row->flags & ROW_AUTO && *(const uint64_t *)at == VALUE_AUTO)
+        return "auto";
     if (row->type == VALUE_DURATION)
         text_format_duration(*(const usec_t *)at, buf, VALUE_TEXT_MAX);
     else if (row->type == VALUE_SIZE)

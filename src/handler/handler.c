@@ -18,6 +18,10 @@ static const struct handler_verbs *verbs_of(enum handler_kind kind) {
     switch (kind) {
     case HANDLER_EXEC:
         return &exec_verbs;
+    case HANDLER_MOVE: /* nothing runs */
+    case HANDLER_CLAIM_ONLY:
+    case _HANDLER_KIND_MAX:
+        break;
     }
     return NULL;
 }

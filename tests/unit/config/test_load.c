@@ -140,24 +140,23 @@ static void test_keys(void **state) {
         "main.conf:7: [recovery a] max_idle: unknown key; accepted: redis, stream, group, "
         "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
         "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
-        "retry_delay_max, dead_letter_stream, dead_letter_maxlen\n");
+        "retry_delay_max, dead_letter_stream, dead_letter_maxlen, target_stream, target_maxlen, "
+        "worklist\n");
 }
 
 static void test_keys_that_are_not_built(void **state) {
     struct test_case *self = *state;
     static const char *const keys[][2] = {
-        {"daemon", "control_socket"},       {"daemon", "metrics_listen"},
-        {"daemon", "metrics_public"},       {"redis", "sentinel_master"},
-        {"redis", "sentinel_username"},     {"redis", "sentinel_password_file"},
-        {"redis", "tls_ca_cert_file"},      {"redis", "tls_ca_cert_dir"},
-        {"redis", "tls_cert_file"},         {"redis", "tls_key_file"},
-        {"redis", "tls_server_name"},       {"recovery a", "address"},
-        {"recovery a", "workers"},          {"recovery a", "target_stream"},
-        {"recovery a", "target_maxlen"},    {"recovery a", "worklist"},
-        {"recovery a", "delete_after_ack"}, {"recovery a", "delete_idle_consumers"},
-        {"recovery a", "keep_consumers"},   {"recovery a", "stream_pattern"},
-        {"recovery a", "group_pattern"},    {"recovery a", "discover_interval"},
-        {"recovery a", "discover_limit"},
+        {"daemon", "control_socket"},        {"daemon", "metrics_listen"},
+        {"daemon", "metrics_public"},        {"redis", "sentinel_master"},
+        {"redis", "sentinel_username"},      {"redis", "sentinel_password_file"},
+        {"redis", "tls_ca_cert_file"},       {"redis", "tls_ca_cert_dir"},
+        {"redis", "tls_cert_file"},          {"redis", "tls_key_file"},
+        {"redis", "tls_server_name"},        {"recovery a", "address"},
+        {"recovery a", "workers"},           {"recovery a", "delete_after_ack"},
+        {"recovery a", "keep_consumers"},    {"recovery a", "delete_idle_consumers"},
+        {"recovery a", "group_pattern"},     {"recovery a", "stream_pattern"},
+        {"recovery a", "discover_interval"}, {"recovery a", "discover_limit"},
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         char text[512], want[256];
@@ -235,7 +234,8 @@ static void test_indented_lines(void **state) {
         "main.conf:7: [recovery a] nonsense: unknown key; accepted: redis, stream, group, "
         "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
         "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
-        "retry_delay_max, dead_letter_stream, dead_letter_maxlen\n");
+        "retry_delay_max, dead_letter_stream, dead_letter_maxlen, target_stream, target_maxlen, "
+        "worklist\n");
 }
 
 /* An argument that no single line could hold with the others. */

@@ -15,6 +15,12 @@ static void same_words(char *const *a, char *const *b) {
     assert_true(!a[i] && !b[i]);
 }
 
+static void same_text(const char *a, const char *b) {
+    assert_int_equal(!a, !b);
+    if (a)
+        assert_string_equal(a, b);
+}
+
 static void same_redis(const struct redis_settings *a, const struct redis_settings *b) {
     assert_string_equal(a->name, b->name);
     assert_int_equal(a->n_addresses, b->n_addresses);
@@ -45,7 +51,11 @@ static void same_recovery(const struct recovery_settings *a, const struct recove
     assert_true(a->interval == b->interval);
     assert_int_equal(a->count, b->count);
     assert_int_equal(a->handler, b->handler);
-    same_words(a->argv, b->argv);
+    if (a->argv)
+        same_words(a->argv, b->argv);
+    same_text(a->target_stream, b->target_stream);
+    assert_int_equal(a->target_maxlen, b->target_maxlen);
+    same_text(a->worklist, b->worklist);
     assert_int_equal(a->payload, b->payload);
     assert_int_equal(a->concurrency, b->concurrency);
     assert_int_equal(a->claim_ahead, b->claim_ahead);
@@ -127,6 +137,46 @@ static void test_the_print_of_defaults(void **state) {
                               "retry_delay_max = 1h\n"
                               "dead_letter_stream =\n"
                               "dead_letter_maxlen = 0\n");
+    free(text);
+    comes_back(self);
+}
+
+/* What means nothing to a recovery is not printed; what means something comes back. */
+static void test_the_print_of_a_recovery_that_runs_nothing(void **state) {
+    struct test_case *self = *state;
+
+    case_accepts(self,
+                 "[daemon]\nmax_handlers = 1\n[recovery a]\nstream = s\ngroup = g\n"
+                 "consumer = c\nmin_idle = 1m\nhandler = move\ntarget_stream = t\n"
+                 "target_maxlen = 9\nmissing = ack\n[recovery b]\nstream = r\ngroup = g\n"
+                 "min_idle = 1m\nhandler = claim-only\nworklist = l\nconsumer = d\n",
+                 "");
+    char *text = case_print(self->config);
+    const char *recoveries = strstr(text, "[recovery a]");
+    assert_non_null(recoveries);
+    assert_string_equal(recoveries, "[recovery a]\n"
+                                    "redis =\n"
+                                    "stream = s\n"
+                                    "group = g\n"
+                                    "consumer = c\n"
+                                    "min_idle = 1m\n"
+                                    "interval = 1m\n"
+                                    "count = 100\n"
+                                    "handler = move\n"
+                                    "missing = ack\n"
+                                    "target_stream = t\n"
+                                    "target_maxlen = 9\n"
+                                    "\n"
+                                    "[recovery b]\n"
+                                    "redis =\n"
+                                    "stream = r\n"
+                                    "group = g\n"
+                                    "consumer = d\n"
+                                    "min_idle = 1m\n"
+                                    "interval = 1m\n"
+                                    "count = 100\n"
+                                    "handler = claim-only\n"
+                                    "worklist = l\n");
     free(text);
     comes_back(self);
 }
@@ -291,9 +341,13 @@ static void test_the_sample_shows_the_defaults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(test_the_print_of_defaults),     CASE(test_everything_comes_back),
-        CASE(test_long_values_come_back),     CASE(test_lines_break_where_that_changes_nothing),
-        CASE(test_the_sample_loads_as_it_is), CASE(test_the_sample_shows_the_defaults),
+        CASE(test_the_print_of_defaults),
+        CASE(test_everything_comes_back),
+        CASE(test_the_print_of_a_recovery_that_runs_nothing),
+        CASE(test_long_values_come_back),
+        CASE(test_lines_break_where_that_changes_nothing),
+        CASE(test_the_sample_loads_as_it_is),
+        CASE(test_the_sample_shows_the_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

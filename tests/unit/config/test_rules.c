@@ -196,11 +196,11 @@ static void test_commands(void **state) {
                  "command = /bin/handle\n --token \"hunter2\n",
                  "main.conf:6: [recovery a] command: a quote that is not closed; accepted: quotes "
                  "in pairs\n");
-    case_refuses(
-        self,
-        "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = worker\n"
-        "command = /bin/true\n",
-        "main.conf:5: [recovery a] handler: \"worker\" is not built yet; accepted: exec\n");
+    case_refuses(self,
+                 "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = worker\n"
+                 "command = /bin/true\n",
+                 "main.conf:5: [recovery a] handler: \"worker\" is not built yet; accepted: exec, "
+                 "move, claim-only\n");
 }
 
 static void test_warnings(void **state) {
@@ -306,6 +306,97 @@ static void test_a_password_in_clear(void **state) {
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, case_begin, case_end)
 
+#define NOTHING_RUNS(kind)                                                                         \
+    "[recovery a]\nstream = s\ngroup = g\nconsumer = c\nmin_idle = 60s\nhandler = " kind "\n"
+
+static void test_keys_that_mean_nothing_to_a_handler(void **state) {
+    struct test_case *self = *state;
+    static const struct {
+        const char *key, *value;
+        const char *kinds; /* x: exec, m: move, c: claim-only */
+    } keys[] = {
+        {"command", "/bin/true", "x"},    {"payload", "id", "x"},
+        {"concurrency", "5", "x"},        {"claim_ahead", "1", "x"},
+        {"handler_timeout", "1s", "x"},   {"handler_output", "none", "x"},
+        {"missing", "ack", "xm"},         {"max_deliveries", "1", "x"},
+        {"retry_delay", "2h", "x"},       {"retry_delay_max", "2s", "x"},
+        {"dead_letter_stream", "d", "x"}, {"dead_letter_maxlen", "1", "x"},
+        {"target_stream", "t2", "m"},     {"target_maxlen", "1", "m"},
+        {"worklist", "l", "c"},           {"count", "10", "xmc"},
+        {"interval", "1s", "xmc"},
+    };
+    static const struct {
+        char letter;
+        const char *name, *text;
+    } kinds[] = {
+        {'x', "exec", NOTHING_RUNS("exec") "\n"},
+        {'m', "move", NOTHING_RUNS("move") "\n"},
+        {'c', "claim-only", NOTHING_RUNS("claim-only") "\n"},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        for (size_t j = 0; j < sizeof(kinds) / sizeof(kinds[0]); j++) {
+            char text[512], want[256];
+
+            (void)snprintf(text, sizeof(text), "%s%s = %s\n", kinds[j].text, keys[i].key,
+                           keys[i].value);
+            (void)snprintf(want, sizeof(want),
+                           "main.conf:8: [recovery a] %s: means nothing with handler = %s; "
+                           "accepted: a configuration without it\n",
+                           keys[i].key, kinds[j].name);
+            case_load_text(self, text);
+            assert_int_equal(strstr(self->said, want) == NULL,
+                             strchr(keys[i].kinds, kinds[j].letter) != NULL);
+        }
+    /* A later file takes back what an earlier one says. */
+    case_accepts(self,
+                 NOTHING_RUNS("move") "target_stream = t\ncommand =\nclaim_ahead = auto\n"
+                                      "retry_delay = auto\nconcurrency = 4\nworklist =\n",
+                 "");
+}
+
+static void test_where_entries_are_moved(void **state) {
+    struct test_case *self = *state;
+    const struct recovery_settings *settings;
+
+    case_accepts(self, NOTHING_RUNS("move") "target_stream = t\ntarget_maxlen = 7\n", "");
+    settings = &self->config->recoveries[0];
+    assert_int_equal(settings->handler, HANDLER_MOVE);
+    assert_string_equal(settings->target_stream, "t");
+    assert_int_equal(settings->target_maxlen, 7);
+    assert_null(settings->argv);
+    case_refuses(self, NOTHING_RUNS("move"),
+                 "main.conf:1: [recovery a] target_stream: required by handler = move; accepted: "
+                 "the key of another stream\n");
+    case_refuses(self, NOTHING_RUNS("move") "target_stream = s\n",
+                 "main.conf:7: [recovery a] target_stream: the stream itself; accepted: the key of "
+                 "another stream\n");
+}
+
+static void test_for_whom_entries_are_claimed(void **state) {
+    struct test_case *self = *state;
+    const struct recovery_settings *settings;
+    static const char nobody[] =
+        "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\nhandler = claim-only\n";
+    char text[256];
+
+    case_accepts(self, NOTHING_RUNS("claim-only"), "");
+    settings = &self->config->recoveries[0];
+    assert_int_equal(settings->handler, HANDLER_CLAIM_ONLY);
+    assert_string_equal(settings->consumer, "c");
+    assert_null(settings->worklist);
+    case_refuses(self, nobody,
+                 "main.conf:1: [recovery a] consumer: required by handler = claim-only without a "
+                 "worklist; accepted: the consumer of your application that reads what is pending "
+                 "for it\n");
+    (void)snprintf(text, sizeof(text), "%sworklist = l\n", nobody);
+    case_accepts(self, text, "");
+    assert_string_equal(self->config->recoveries[0].worklist, "l");
+    case_refuses(self, NOTHING_RUNS("claim-only") "worklist = s\n",
+                 "main.conf:7: [recovery a] worklist: the stream itself; accepted: the key of a "
+                 "list\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(test_servers_are_looked_up),
@@ -319,6 +410,9 @@ int main(void) {
         CASE(test_names_with_control_characters),
         CASE(test_commands),
         CASE(test_warnings),
+        CASE(test_keys_that_mean_nothing_to_a_handler),
+        CASE(test_where_entries_are_moved),
+        CASE(test_for_whom_entries_are_claimed),
         CASE(test_a_password_file_is_tried),
         CASE(test_a_bare_name_is_a_credential),
         CASE(test_a_password_in_clear),
