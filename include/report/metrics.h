@@ -22,5 +22,7 @@ struct recovery_counters {
     uint64_t ack_unknown;
     uint64_t lost;
     uint64_t released;
+    uint64_t moved;
+    uint64_t handed_over;
     uint64_t renewals; /* IDs renewed */
 };

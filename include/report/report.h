@@ -90,7 +90,7 @@ void report_page_(struct report_place place, struct report_subject *subject,
                   const struct report_page *page);
 
 /* A pass record balances: claimed = ok + failed + rejected + exhausted + deferred + missing +
- * lost + released. */
+ * lost + released + moved + handed_over. */
 struct report_pass {
     uint64_t pages;
     uint64_t claimed;
@@ -102,6 +102,8 @@ struct report_pass {
     uint64_t missing;
     uint64_t lost;
     uint64_t released;
+    uint64_t moved;       /* move */
+    uint64_t handed_over; /* claim-only */
     uint64_t deleted;
     uint64_t dead_lettered;
     uint64_t acked;
@@ -148,6 +150,13 @@ void report_acked_(struct report_place place, struct report_subject *subject,
 void report_renewed_(struct report_place place, struct report_subject *subject, size_t ids);
 /* Given back at a drain: released = the server confirmed it. */
 void report_released_(struct report_place place, struct report_subject *subject, size_t ids);
+/* One page of `move`: so many entries are in `target` now, and acknowledged (acked: what XACK said,
+ * also for what `missing = ack` acknowledged). */
+void report_moved_(struct report_place place, struct report_subject *subject, size_t entries,
+                   uint64_t acked, const char *target);
+/* One page of `claim-only`. worklist: NULL: there is none. */
+void report_handed_over_(struct report_place place, struct report_subject *subject,
+                         const struct entry_id *ids, size_t n, const char *worklist);
 /* One line that a handler wrote; stream is "stdout" or "stderr". line: printable. */
 void report_handler_output_(struct report_place place, struct report_subject *subject,
                             struct entry_id id, const char *stream, const char *line);
@@ -182,5 +191,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_acked(...) report_acked_(REPORT_HERE, __VA_ARGS__)
 #define report_renewed(...) report_renewed_(REPORT_HERE, __VA_ARGS__)
 #define report_released(...) report_released_(REPORT_HERE, __VA_ARGS__)
+#define report_moved(...) report_moved_(REPORT_HERE, __VA_ARGS__)
+#define report_handed_over(...) report_handed_over_(REPORT_HERE, __VA_ARGS__)
 #define report_handler_output(...) report_handler_output_(REPORT_HERE, __VA_ARGS__)
 #define report_output_dropped(...) report_output_dropped_(REPORT_HERE, __VA_ARGS__)

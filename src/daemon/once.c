@@ -18,10 +18,16 @@ static enum daemon_exit summary_line(const struct recovery_facts *facts) {
     (void)printf("%s: %" PRIu64 " claimed, %" PRIu64 " acked, %" PRIu64 " failed, %" PRIu64
                  " rejected, %" PRIu64 " exhausted, %" PRIu64 " dead-lettered, %" PRIu64
                  " missing, %" PRIu64 " lost, %" PRIu64 " deferred, %" PRIu64 " released, %" PRIu64
-                 " deleted\n",
+                 " deleted",
                  facts->settings->name, total->claimed, total->acked, total->failed,
                  total->rejected, total->exhausted, total->dead_lettered, total->missing,
                  total->lost, total->deferred, total->released, total->deleted);
+    if (facts->settings->handler == HANDLER_MOVE)
+        (void)printf(", %" PRIu64 " moved", total->moved);
+    if (facts->settings->handler == HANDLER_CLAIM_ONLY)
+        (void)printf(", %" PRIu64 " handed over", total->handed_over);
+    (void)putchar('
+');
     /* What has a dead letter is not left. */
     if (total->failed + total->missing > 0 || given_up > total->dead_lettered)
         return EXIT_STATUS_LEFT;

@@ -67,6 +67,10 @@ static void say_last_pass(struct sentence *s, const struct recovery_facts *facts
         return;
     say(s, "; last pass %s: %" PRIu64 " claimed, %" PRIu64 " acked", last->settings->name,
         last->last_pass.claimed, last->last_pass.acked);
+    if (last->last_pass.moved > 0)
+        say(s, ", %" PRIu64 " moved", last->last_pass.moved);
+    if (last->last_pass.handed_over > 0)
+        say(s, ", %" PRIu64 " handed over", last->last_pass.handed_over);
     if (last->last_pass.failed > 0)
         say(s, ", %" PRIu64 " failed", last->last_pass.failed);
     if (last->last_pass.missing > 0)

@@ -37,6 +37,10 @@ static uint64_t *column(struct report_pass *account, enum settled how) {
         return &account->lost;
     case SETTLED_RELEASED:
         return &account->released;
+    case SETTLED_MOVED:
+        return &account->moved;
+    case SETTLED_HANDED_OVER:
+        return &account->handed_over;
     case _SETTLED_MAX:
         break;
     }
@@ -44,11 +48,15 @@ static uint64_t *column(struct report_pass *account, enum settled how) {
     return NULL;
 }
 
-void pass_settle(struct pass *pass, enum settled how) {
-    uint64_t *n = column(&pass->account, how);
+void pass_settle_many(struct pass *pass, enum settled how, uint64_t n) {
+    uint64_t *sum = column(&pass->account, how);
 
-    if (n)
-        ++*n;
+    if (sum)
+        *sum += n;
+}
+
+void pass_settle(struct pass *pass, enum settled how) {
+    pass_settle_many(pass, how, 1);
 }
 
 bool pass_close(struct pass *pass) {
@@ -67,6 +75,8 @@ void pass_sum(struct report_pass *total, const struct report_pass *account) {
     total->missing += account->missing;
     total->lost += account->lost;
     total->released += account->released;
+    total->moved += account->moved;
+    total->handed_over += account->handed_over;
     total->deleted += account->deleted;
     total->dead_lettered += account->dead_lettered;
     total->acked += account->acked;

@@ -18,6 +18,8 @@ enum settled {
     SETTLED_MISSING,
     SETTLED_LOST,
     SETTLED_RELEASED,
+    SETTLED_MOVED,       /* copied and acknowledged */
+    SETTLED_HANDED_OVER, /* the user's application has it now */
     _SETTLED_MAX,
 };
 
@@ -29,6 +31,7 @@ struct pass {
 
 MUST_CHECK int pass_new(usec_t now, struct pass **ret);
 void pass_settle(struct pass *pass, enum settled how);
+void pass_settle_many(struct pass *pass, enum settled how, uint64_t n);
 /* What became of one of its entries is told to the account; true when that was the last. */
 bool pass_close(struct pass *pass);
 /* Adds one account to another. */

@@ -17,7 +17,8 @@
 #define FIELDS_PASS                                                                                \
     (B(PASS_PAGES) | B(PASS_CLAIMED) | B(PASS_OK) | B(PASS_FAILED) | B(PASS_REJECTED) |            \
      B(PASS_EXHAUSTED) | B(PASS_DEFERRED) | B(PASS_MISSING) | B(PASS_LOST) | B(PASS_RELEASED) |    \
-     B(PASS_DELETED) | B(PASS_DEAD_LETTERED) | B(PASS_ACKED) | B(PASS_ACK_NONE) | B(PASS_USEC))
+     B(PASS_MOVED) | B(PASS_HANDED_OVER) | B(PASS_DELETED) | B(PASS_DEAD_LETTERED) |               \
+     B(PASS_ACKED) | B(PASS_ACK_NONE) | B(PASS_USEC))
 
 /* clang-format off */
 #define LIMIT_ENTRIES {20, 30 * USEC_PER_SEC}
@@ -94,6 +95,10 @@ static const struct event_row rows[_EVENT_MAX] = {
         FIELDS_SUBJECT | B(ENTRIES)),
     ROW(RELEASED, "released", DEBUG, "8baee2319c6249c2b106eef3dfcd6d0e",
         FIELDS_SUBJECT | B(ENTRIES)),
+    ROW(MOVED, "moved", DEBUG, "a15278325b204bad9c6eae807eda0bf1",
+        FIELDS_SUBJECT | B(ENTRIES) | B(ENTRIES_ACKED) | B(TARGET_STREAM)),
+    ROW(HANDED_OVER, "handed-over", DEBUG, "d101ab57a6234b3a8e1335ddf2cebf2d",
+        FIELDS_SUBJECT | B(ENTRY_ID) | B(ENTRIES) | B(WORKLIST)),
     LIMITED(HANDLER_OUTPUT, "handler-output", INFO, "7c34e4eda71c46feb22269409274a75e",
             LIMIT_OUTPUT, "what handlers wrote", FIELDS_SUBJECT | B(ENTRY_ID) | B(HANDLER_OUTPUT)),
     LIMITED(OUTPUT_DROPPED, "output-dropped", INFO, "a6df8c1e98444a78987ab92e1d475e95",
@@ -116,6 +121,8 @@ static const char *const field_names[_FIELD_MAX] = {
     [FIELD_REASON] = "REASON",
     [FIELD_DURATION_USEC] = "DURATION_USEC",
     [FIELD_DEAD_LETTER_STREAM] = "DEAD_LETTER_STREAM",
+    [FIELD_TARGET_STREAM] = "TARGET_STREAM",
+    [FIELD_WORKLIST] = "WORKLIST",
     [FIELD_STATE] = "STATE",
     [FIELD_STATE_FROM] = "STATE_FROM",
     [FIELD_REDIS] = "REDIS",
@@ -135,6 +142,8 @@ static const char *const field_names[_FIELD_MAX] = {
     [FIELD_PASS_MISSING] = "PASS_MISSING",
     [FIELD_PASS_LOST] = "PASS_LOST",
     [FIELD_PASS_RELEASED] = "PASS_RELEASED",
+    [FIELD_PASS_MOVED] = "PASS_MOVED",
+    [FIELD_PASS_HANDED_OVER] = "PASS_HANDED_OVER",
     [FIELD_PASS_DELETED] = "PASS_DELETED",
     [FIELD_PASS_DEAD_LETTERED] = "PASS_DEAD_LETTERED",
     [FIELD_PASS_ACKED] = "PASS_ACKED",

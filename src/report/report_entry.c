@@ -263,3 +263,39 @@ void report_released_(struct report_place place, struct report_subject *subject,
     record_number(&record, FIELD_ENTRIES, ids);
     record_send(&record);
 }
+
+void report_moved_(struct report_place place, struct report_subject *subject, size_t entries,
+                   uint64_t acked, const char *target) {
+    struct record record;
+
+    subject->counters.moved += entries;
+    subject->counters.acked += acked;
+    if (entries == 0 || !subject_begin(subject, &record, EVENT_MOVED, place))
+        return;
+    record_say(&record, "%zu %s moved to %s", entries, wording_plural(entries, "entry", "entries"),
+               wording_plain(target).text);
+    record_number(&record, FIELD_ENTRIES, entries);
+    record_number(&record, FIELD_ENTRIES_ACKED, acked);
+    record_text(&record, FIELD_TARGET_STREAM, target);
+    record_send(&record);
+}
+
+void report_handed_over_(struct report_place place, struct report_subject *subject,
+                         const struct entry_id *ids, size_t n, const char *worklist) {
+    struct record record;
+
+    subject->counters.handed_over += n;
+    if (n == 0 || !subject_begin(subject, &record, EVENT_HANDED_OVER, place))
+        return;
+    record_say(&record, "%zu %s claimed for %s", n, wording_plural(n, "entry", "entries"),
+               wording_name(subject_consumer(subject)).text);
+    if (worklist)
+        record_say(&record, " and pushed to %s", wording_plain(worklist).text);
+    record_say(&record, ": ");
+    record_say_ids(&record, ids, n);
+    record_number(&record, FIELD_ENTRIES, n);
+    if (worklist)
+        record_text(&record, FIELD_WORKLIST, worklist);
+    record_ids(&record, ids, n);
+    record_send(&record);
+}

@@ -80,6 +80,8 @@ static const struct {
     {FIELD_PASS_MISSING, offsetof(struct report_pass, missing), "missing"},
     {FIELD_PASS_LOST, offsetof(struct report_pass, lost), "lost"},
     {FIELD_PASS_RELEASED, offsetof(struct report_pass, released), "released"},
+    {FIELD_PASS_MOVED, offsetof(struct report_pass, moved), "moved"},
+    {FIELD_PASS_HANDED_OVER, offsetof(struct report_pass, handed_over), "handed over"},
     {FIELD_PASS_ACKED, offsetof(struct report_pass, acked), "acked"},
     {FIELD_PASS_ACK_NONE, offsetof(struct report_pass, ack_none), "acked by others"},
     {FIELD_PASS_DEAD_LETTERED, offsetof(struct report_pass, dead_lettered), "dead-lettered"},

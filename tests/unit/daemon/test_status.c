@@ -52,6 +52,20 @@ static void test_errors_come_first_and_the_link_speaks_for_all(void **state) {
             "127.0.0.1:6379: Connection refused)");
 }
 
+static void test_where_nothing_runs(void **state) {
+    const struct recovery_facts moved[] = {{.settings = &orders,
+                                            .trouble = "",
+                                            .last_pass_at = 5,
+                                            .last_pass = {.claimed = 9, .acked = 8, .moved = 8}}};
+    const struct recovery_facts claimed[] = {{.settings = &orders,
+                                              .trouble = "",
+                                              .last_pass_at = 5,
+                                              .last_pass = {.claimed = 9, .handed_over = 9}}};
+
+    compose(moved, 1, false, "1 recovery; last pass orders: 9 claimed, 8 acked, 8 moved");
+    compose(claimed, 1, false, "1 recovery; last pass orders: 9 claimed, 0 acked, 9 handed over");
+}
+
 static void test_stopping(void **state) {
     const struct recovery_facts facts[] = {
         {.settings = &orders, .trouble = "", .running = 2, .held = 2}};
@@ -76,6 +90,7 @@ int main(void) {
         cmocka_unit_test(test_all_is_well),
         cmocka_unit_test(test_the_example_of_the_manual),
         cmocka_unit_test(test_errors_come_first_and_the_link_speaks_for_all),
+        cmocka_unit_test(test_where_nothing_runs),
         cmocka_unit_test(test_stopping),
         cmocka_unit_test(test_never_longer_than_200_bytes),
     };

@@ -21,6 +21,10 @@ static void test_each_end_has_its_own_column(void **state) {
     assert_int_equal(a->missing, 6);
     assert_int_equal(a->lost, 7);
     assert_int_equal(a->released, 8);
+    assert_int_equal(a->moved, 9);
+    assert_int_equal(a->handed_over, 10);
+    pass_settle_many(pass, SETTLED_MOVED, 100);
+    assert_int_equal(a->moved, 109);
     free(pass);
 }
 
@@ -36,7 +40,8 @@ static void test_closes_with_its_last_opening(void **state) {
 }
 
 static void test_sums_every_column(void **state) {
-    const struct report_pass one = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, false};
+    const struct report_pass one = {1,  2,  3,  4,  5,  6,  7,  8,  9,
+                                    10, 11, 12, 13, 14, 15, 16, 17, false};
     struct report_pass total = {0};
 
     pass_sum(&total, &one);
@@ -51,11 +56,13 @@ static void test_sums_every_column(void **state) {
     assert_int_equal(total.missing, 16);
     assert_int_equal(total.lost, 18);
     assert_int_equal(total.released, 20);
-    assert_int_equal(total.deleted, 22);
-    assert_int_equal(total.dead_lettered, 24);
-    assert_int_equal(total.acked, 26);
-    assert_int_equal(total.ack_none, 28);
-    assert_int_equal(total.duration, 30);
+    assert_int_equal(total.moved, 22);
+    assert_int_equal(total.handed_over, 24);
+    assert_int_equal(total.deleted, 26);
+    assert_int_equal(total.dead_lettered, 28);
+    assert_int_equal(total.acked, 30);
+    assert_int_equal(total.ack_none, 32);
+    assert_int_equal(total.duration, 34);
 }
 
 int main(void) {

@@ -87,6 +87,8 @@ static void say_all_of_a_recovery(struct report_subject *subject) {
     report_acked(subject, ids, 2, 1, false);
     report_renewed(subject, 3);
     report_released(subject, 3);
+    report_moved(subject, 2, 2, "target");
+    report_handed_over(subject, ids, 2, "list");
     for (int i = 0; i < 201; i++)
         report_handler_output(subject, ids[0], "stderr", "hello");
     report_output_dropped(subject, ids[0], 4096);

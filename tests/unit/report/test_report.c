@@ -111,6 +111,26 @@ static void test_pass_says_what_is_not_zero(void **state) {
     assert_field(captured_last(), "PASS_USEC=1200000");
 }
 
+static void test_where_nothing_runs(void **state) {
+    const struct entry_id ids[2] = {id1, {2, 0}};
+
+    report_pass(orders, &(struct report_pass){.claimed = 9, .moved = 8, .missing = 1, .acked = 8});
+    assert_said("orders: pass done in 0ms: 9 claimed, 1 missing, 8 moved, 8 acked");
+    assert_field(captured_last(), "PASS_MOVED=8");
+    assert_field(captured_last(), "PASS_HANDED_OVER=0");
+    report_moved(orders, 8, 8, "target");
+    assert_said("orders: 8 entries moved to target");
+    assert_field(captured_last(), "TARGET_STREAM=target");
+    report_handed_over(orders, ids, 2, NULL);
+    assert_said("orders: 2 entries claimed for daemon-1: 1700000000000-1, 2-0");
+    report_handed_over(orders, ids, 2, "list");
+    assert_said("orders: 2 entries claimed for daemon-1 and pushed to list: 1700000000000-1, 2-0");
+    assert_field(captured_last(), "WORKLIST=list");
+    assert_int_equal(report_counters(orders)->moved, 8);
+    assert_int_equal(report_counters(orders)->acked, 8);
+    assert_int_equal(report_counters(orders)->handed_over, 4);
+}
+
 static void test_an_empty_pass_is_debug(void **state) {
     report_pass(orders, &(struct report_pass){.pages = 1, .duration = 3000});
     assert_said("orders: pass done in 3ms, nothing to claim");
@@ -445,6 +465,7 @@ int main(void) {
         TEST(test_recovery_sentences),
         TEST(test_pass_says_what_is_not_zero),
         TEST(test_an_empty_pass_is_debug),
+        TEST(test_where_nothing_runs),
         TEST(test_attempt_sentences),
         TEST(test_missing_says_what_was_done),
         TEST(test_all_ids_of_a_page_are_fields),
