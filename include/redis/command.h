@@ -47,6 +47,7 @@ struct answer {
     enum answer_kind kind;
     enum redis_error error;          /* ANSWER_ERROR */
     char word[REDIS_ERROR_WORD_MAX]; /* ANSWER_ERROR: its first word, printable; else "" */
+    const char *command;             /* ANSWER_ERROR inside a script: of which command; else NULL */
     usec_t sent;                     /* CLOCK_BOOTTIME, read before the command was queued */
     usec_t answered;                 /* CLOCK_BOOTTIME, read when the reply was decoded */
 };
@@ -139,6 +140,11 @@ MUST_CHECK int command_key_exists(struct link *link, const struct group_ref *ref
 typedef void (*xack_done)(void *data, const struct answer *answer, uint64_t acked);
 MUST_CHECK int command_xack(struct link *link, const struct group_ref *ref,
                             const struct entry_id *ids, size_t n, xack_done done, void *data);
+
+/* RPUSH list id ... */
+typedef void (*rpush_done)(void *data, const struct answer *answer, uint64_t length);
+MUST_CHECK int command_rpush_ids(struct link *link, const char *list, const struct entry_id *ids,
+                                 size_t n, rpush_done done, void *data);
 
 /* TIME, as microseconds since 1970. */
 typedef void (*time_done)(void *data, const struct answer *answer, uint64_t unix_usec);

@@ -257,6 +257,23 @@ int command_xack(struct link *link, const struct group_ref *ref, const struct en
     return order_send(link, &request, &order);
 }
 
+/* --- RPUSH ----------------------------------------------------------------------------------- */
+
+int command_rpush_ids(struct link *link, const char *list, const struct entry_id *ids, size_t n,
+                      rpush_done done, void *data) {
+    const struct order order = {.deliver = deliver_acked, .done.acked = done, .data = data};
+    CLEANUP(request_done) struct request request;
+
+    assert(n > 0);
+    int r = request_init(&request, 2 + n);
+    if (r < 0)
+        return r;
+    request_word(&request, "RPUSH");
+    request_word(&request, list);
+    request_ids(&request, ids, n);
+    return order_send(link, &request, &order);
+}
+
 /* --- TIME ------------------------------------------------------------------------------------ */
 
 static int deliver_time(const struct order *order, const struct answer *answer,

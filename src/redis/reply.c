@@ -274,3 +274,105 @@ int reply_time(const redisReply *reply, uint64_t *ret_unix_usec) {
     *ret_unix_usec = seconds * USEC_PER_SEC + usec;
     return 0;
 }
+
+/* --- a page of a move ------------------------------------------------------------------------ */
+
+enum {
+    MOVE_CURSOR,
+    MOVE_MOVED,
+    MOVE_ACKED,
+    MOVE_LEFT,
+    MOVE_CUT,
+    MOVE_LATE,
+    MOVE_SPENT,
+    MOVE_DELETED,
+    MOVE_MISSING,
+    MOVE_LARGE,
+    MOVE_LARGE_DELIVERIES,
+    MOVE_COMMAND,
+    MOVE_ERROR,
+    _MOVE_MAX,
+};
+
+static bool get_counts(const redisReply *reply, uint64_t *counts) {
+    for (size_t i = 0; i < reply->elements; i++)
+        if (!get_count(reply->element[i], &counts[i]))
+            return false;
+    return true;
+}
+
+static bool get_move_numbers(const redisReply *reply, struct move_answer *page) {
+    struct entry_id next;
+    uint64_t cut, late;
+
+    if (!get_id(element(reply, MOVE_CURSOR), &next) ||
+        !get_count(element(reply, MOVE_MOVED), &page->moved) ||
+        !get_count(element(reply, MOVE_ACKED), &page->acked) ||
+        !get_count(element(reply, MOVE_LEFT), &page->left) ||
+        !get_count(element(reply, MOVE_CUT), &cut) ||
+        !get_count(element(reply, MOVE_LATE), &late) ||
+        !get_count(element(reply, MOVE_SPENT), &page->spent))
+        return false;
+    page->cursor = element(reply, MOVE_CURSOR)->str;
+    page->at_end = next.ms == 0 && next.seq == 0;
+    page->cut = cut != 0;
+    page->late = late != 0;
+    return true;
+}
+
+static bool get_refusal(const redisReply *reply, struct reply_refusal *ret) {
+    static const char *const commands[] = {"TIME",       "XADD",     "XACK",
+                                           "XAUTOCLAIM", "XPENDING", "XRANGE"};
+    struct blob command, error;
+
+    if (!get_blob(element(reply, MOVE_COMMAND), &command) ||
+        !get_blob(element(reply, MOVE_ERROR), &error))
+        return false;
+    if (command.size == 0)
+        return true;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strlen(commands[i]) == command.size &&
+            memcmp(commands[i], command.data, command.size) == 0)
+            ret->command = commands[i];
+    ret->error = reply_error_text(error.data, error.size, ret->word);
+    return ret->command != NULL;
+}
+
+int reply_move(const redisReply *reply, struct move_answer *ret, struct reply_refusal *ret_refusal,
+               void **ret_memory) {
+    struct move_answer page = {0};
+    struct reply_refusal refusal = {0};
+
+    if (!is_array(reply) || reply->elements != _MOVE_MAX || !get_move_numbers(reply, &page) ||
+        !get_refusal(reply, &refusal))
+        return REPLY_E_SHAPE;
+    const redisReply *deleted = element(reply, MOVE_DELETED);
+    const redisReply *missing = element(reply, MOVE_MISSING);
+    const redisReply *large = element(reply, MOVE_LARGE);
+    const redisReply *deliveries = element(reply, MOVE_LARGE_DELIVERIES);
+    if (!is_array(deleted) || !is_array(missing) || !is_array(large) || !is_array(deliveries) ||
+        deliveries->elements != large->elements)
+        return REPLY_E_SHAPE;
+
+    size_t n = deleted->elements + missing->elements + large->elements;
+    _Static_assert(_Alignof(struct entry_id) >= _Alignof(uint64_t), "the counters come second");
+    CLEANUP_FREE struct entry_id *ids =
+        array_new(1, n * sizeof(struct entry_id) + large->elements * sizeof(uint64_t) + 1);
+    if (!ids)
+        return -ENOMEM;
+    struct entry_id *missing_ids = ids + deleted->elements;
+    struct entry_id *large_ids = missing_ids + missing->elements;
+    uint64_t *counts = (uint64_t *)(void *)(ids + n);
+    if (!fill_ids(deleted, false, ids, &page.n_deleted) ||
+        !fill_ids(missing, false, missing_ids, &page.n_missing) ||
+        !fill_ids(large, false, large_ids, &page.n_large) || !get_counts(deliveries, counts))
+        return REPLY_E_SHAPE;
+    page.deleted = ids;
+    page.missing = missing_ids;
+    page.large = large_ids;
+    page.large_deliveries = counts;
+    *ret = page;
+    *ret_refusal = refusal;
+    *ret_memory = TAKE(ids);
+    return 0;
+}

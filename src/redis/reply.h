@@ -51,6 +51,16 @@ MUST_CHECK int reply_time(const struct redisReply *reply, uint64_t *ret_unix_use
 MUST_CHECK int reply_dead_letter(const struct redisReply *reply, enum dead_letter_result *ret,
                                  uint64_t *ret_acked);
 
+/* What a command inside a script was refused with. */
+struct reply_refusal {
+    enum redis_error error; /* REDIS_ERROR_NONE: nothing was */
+    const char *command;    /* a literal */
+    char word[REDIS_ERROR_WORD_MAX];
+};
+/* As scripts/move.lua answers; *ret_memory as with reply_autoclaim(). */
+MUST_CHECK int reply_move(const struct redisReply *reply, struct move_answer *ret,
+                          struct reply_refusal *ret_refusal, void **ret_memory);
+
 #define REPLY_HELLO_TEXT_MAX 32
 struct reply_hello {
     char brand[REPLY_HELLO_TEXT_MAX];   /* "redis", "valkey"; "" if it was not there */
@@ -63,5 +73,7 @@ MUST_CHECK int reply_hello(const struct redisReply *reply, struct reply_hello *r
 /* REDIS_ERROR_NONE if it is no error. word gets the first word where that looks like an error
  * code (capitals, digits, '_', '-'), else "". */
 enum redis_error reply_error(const struct redisReply *reply, char word[REDIS_ERROR_WORD_MAX]);
+/* The same for the text of one. */
+enum redis_error reply_error_text(const char *text, size_t size, char word[REDIS_ERROR_WORD_MAX]);
 /* The refusal of a connection above maxclients, whose code is only ERR. */
 bool reply_is_too_many_clients(const struct redisReply *reply);

@@ -110,24 +110,37 @@ static bool begins_with(const char *text, size_t size, const char *prefix) {
     return size >= n && strncasecmp(text, prefix, n) == 0;
 }
 
-enum redis_error reply_error(const redisReply *reply, char word[REDIS_ERROR_WORD_MAX]) {
-    word[0] = '\0';
-    if (!reply || reply->type != REDIS_REPLY_ERROR)
-        return REDIS_ERROR_NONE;
-    if (!reply->str)
-        return REDIS_ERROR_OTHER;
+/* Before Redis 7.2 a command that a script may not call has no code of its own. */
+static bool is_refused_to_script(const char *text, size_t size) {
+    static const char words[] = "The user executing the script can't ";
 
-    size_t size = (size_t)reply->len;
-    const char *blank = memchr(reply->str, ' ', size);
-    size_t first = blank ? (size_t)(blank - reply->str) : size;
-    if (!copy_code(reply->str, first, word))
+    return memmem(text, size, words, strlen(words)) != NULL;
+}
+
+enum redis_error reply_error_text(const char *text, size_t size, char word[REDIS_ERROR_WORD_MAX]) {
+    const char *blank = memchr(text, ' ', size);
+    size_t first = blank ? (size_t)(blank - text) : size;
+
+    word[0] = '\0';
+    if (is_refused_to_script(text, size)) {
+        (void)strcpy(word, "NOPERM");
+        return REDIS_ERROR_NOPERM;
+    }
+    if (!copy_code(text, first, word))
         return REDIS_ERROR_OTHER;
     for (size_t i = 0; i < sizeof(error_words) / sizeof(error_words[0]); i++)
         if (strcmp(word, error_words[i].word) == 0)
             return error_words[i].error;
-    if (begins_with(reply->str, size, "ERR unknown command"))
+    if (begins_with(text, size, "ERR unknown command"))
         return REDIS_ERROR_UNKNOWN_COMMAND;
     return REDIS_ERROR_OTHER;
+}
+
+enum redis_error reply_error(const redisReply *reply, char word[REDIS_ERROR_WORD_MAX]) {
+    word[0] = '\0';
+    if (!reply || reply->type != REDIS_REPLY_ERROR)
+        return REDIS_ERROR_NONE;
+    return reply->str ? reply_error_text(reply->str, (size_t)reply->len, word) : REDIS_ERROR_OTHER;
 }
 
 bool reply_is_too_many_clients(const redisReply *reply) {

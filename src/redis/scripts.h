@@ -6,3 +6,5 @@
 
 extern const char dead_letter_sha1[];
 extern const char dead_letter_text[];
+extern const char move_sha1[];
+extern const char move_text[];

@@ -358,6 +358,81 @@ static void test_small_answers(void **state) {
     }
 }
 
+/* --- pages of a move ------------------------------------------------------------------------- */
+
+#define MOVE_NUMBERS "$3\r\n5-0\r\n:7\r\n:8\r\n:2\r\n:1\r\n:0\r\n:1499\r\n"
+#define MOVE_ID(n) "$3\r\n" n "-0\r\n"
+#define MOVE_IDS                                                                                   \
+    "*2\r\n" MOVE_ID("1") MOVE_ID("2") "*1\r\n" MOVE_ID("3") "*2\r\n" MOVE_ID("4")                 \
+        MOVE_ID("5") "*2\r\n:9\r\n:9223372036854775807\r\n"
+#define MOVE_NONE "*0\r\n*0\r\n*0\r\n*0\r\n"
+#define MOVE_FINE "$0\r\n\r\n$0\r\n\r\n"
+
+static void test_a_page_of_a_move(void **state) {
+    (void)state;
+    struct reply_refusal refusal;
+    struct move_answer page;
+    void *memory = NULL;
+    redisReply *reply = parse("*13\r\n" MOVE_NUMBERS MOVE_IDS MOVE_FINE);
+
+    assert_int_equal(reply_move(reply, &page, &refusal, &memory), 0);
+    assert_string_equal(page.cursor, "5-0");
+    assert_false(page.at_end);
+    assert_int_equal(page.moved, 7);
+    assert_int_equal(page.acked, 8);
+    assert_int_equal(page.left, 2);
+    assert_true(page.cut);
+    assert_false(page.late);
+    assert_int_equal(page.spent, 1499);
+    assert_int_equal(page.n_deleted, 2);
+    assert_int_equal(page.deleted[1].ms, 2);
+    assert_int_equal(page.n_missing, 1);
+    assert_int_equal(page.missing[0].ms, 3);
+    assert_int_equal(page.n_large, 2);
+    assert_int_equal(page.large[1].ms, 5);
+    assert_int_equal(page.large_deliveries[0], 9);
+    assert_true(page.large_deliveries[1] == INT64_MAX);
+    assert_int_equal(refusal.error, REDIS_ERROR_NONE);
+    free(memory);
+    freeReplyObject(reply);
+
+    reply = parse("*13\r\n" MOVE_NUMBERS MOVE_NONE "$4\r\nXADD\r\n$13\r\nOOM hunter2 is\r\n");
+    assert_int_equal(reply_move(reply, &page, &refusal, &memory), 0);
+    assert_int_equal(refusal.error, REDIS_ERROR_OOM);
+    assert_string_equal(refusal.command, "XADD");
+    assert_string_equal(refusal.word, "OOM");
+    free(memory);
+    freeReplyObject(reply);
+}
+
+static void test_malformed_pages_of_a_move(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "*12\r\n" MOVE_NUMBERS MOVE_NONE "$0\r\n\r\n",
+        "*13\r\n" MOVE_NUMBERS MOVE_NONE "$6\r\nCONFIG\r\n$3\r\nERR\r\n",
+        "*13\r\n" MOVE_NUMBERS MOVE_NONE "$4\r\nXADD\r\n:1\r\n",
+        "*13\r\n" MOVE_NUMBERS "*0\r\n*0\r\n*1\r\n" MOVE_ID("1") "*0\r\n" MOVE_FINE,
+        "*13\r\n" MOVE_NUMBERS "*0\r\n*0\r\n*1\r\n" MOVE_ID("1") "*1\r\n:-1\r\n" MOVE_FINE,
+        "*13\r\n" MOVE_NUMBERS "*0\r\n$-1\r\n*0\r\n*0\r\n" MOVE_FINE,
+        "*13\r\n" MOVE_NUMBERS "*1\r\n$-1\r\n*0\r\n*0\r\n*0\r\n" MOVE_FINE,
+        "*13\r\n$1\r\n-\r\n:7\r\n:7\r\n:0\r\n:0\r\n:0\r\n:0\r\n" MOVE_NONE MOVE_FINE,
+        "*13\r\n$3\r\n5-0\r\n:-7\r\n:7\r\n:0\r\n:0\r\n:0\r\n:0\r\n" MOVE_NONE MOVE_FINE,
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct reply_refusal refusal = {.command = "as it was"};
+        struct move_answer page = {.moved = 55};
+        void *memory = NULL;
+        redisReply *reply = parse(bad[i]);
+
+        if (reply_move(reply, &page, &refusal, &memory) != REPLY_E_SHAPE)
+            fail_msg("%s", bad[i]);
+        assert_int_equal(page.moved, 55);
+        assert_string_equal(refusal.command, "as it was");
+        assert_null(memory);
+        freeReplyObject(reply);
+    }
+}
+
 /* --- words ----------------------------------------------------------------------------------- */
 
 static void test_error_words(void **state) {
@@ -388,6 +463,11 @@ static void test_error_words(void **state) {
         {"-ERR unknown command `XAUTOCLAIM`\r\n", REDIS_ERROR_UNKNOWN_COMMAND, "ERR"},
         {"-ERR syntax error\r\n", REDIS_ERROR_OTHER, "ERR"},
         {"-ERR\r\n", REDIS_ERROR_OTHER, "ERR"},
+        {"-ERR The user executing the script can't run this command\r\n", REDIS_ERROR_NOPERM,
+         "NOPERM"},
+        {"-@user_script: 3: The user executing the script can't access a key\r\n",
+         REDIS_ERROR_NOPERM, "NOPERM"},
+        {"-ERR The user executing the script\r\n", REDIS_ERROR_OTHER, "ERR"},
         {"-\r\n", REDIS_ERROR_OTHER, ""},
         {"- NOGROUP\r\n", REDIS_ERROR_OTHER, ""},
         {"-hunter2 is wrong\r\n", REDIS_ERROR_OTHER, ""},
@@ -445,7 +525,9 @@ static void decode_all(const redisReply *reply) {
     struct entry *entries = NULL;
     struct entry_id *ids = NULL;
     struct reply_hello hello;
-    void *memory = NULL;
+    struct reply_refusal refusal;
+    struct move_answer move;
+    void *memory = NULL, *move_memory = NULL;
     size_t n, gone;
     uint64_t number;
     bool yes;
@@ -464,10 +546,13 @@ static void decode_all(const redisReply *reply) {
     (void)!reply_bool(reply, &yes);
     (void)!reply_time(reply, &number);
     (void)!reply_hello(reply, &hello);
+    if (reply_move(reply, &move, &refusal, &move_memory) == 0)
+        assert_true(strlen(move.cursor) < ENTRY_ID_TEXT_MAX);
     (void)reply_error(reply, word);
     assert_true(strlen(word) < sizeof(word));
     (void)reply_is_too_many_clients(reply);
     free(memory);
+    free(move_memory);
     free(pending);
     free(entries);
     free(ids);
@@ -497,6 +582,7 @@ static void test_counts_that_nothing_follows(void **state) {
 }
 
 static const char *const seeds[] = {
+    "*13\r\n" MOVE_NUMBERS MOVE_IDS MOVE_FINE,
     "*3\r\n$3\r\n9-0\r\n*2\r\n$3\r\n1-0\r\n$-1\r\n*2\r\n$3\r\n8-0\r\n$3\r\n9-0\r\n",
     "*2\r\n$3\r\n0-0\r\n*1\r\n$3\r\n1-0\r\n",
     "*4\r\n:2\r\n$3\r\n1-2\r\n$3\r\n3-4\r\n*1\r\n*2\r\n$1\r\nc\r\n$1\r\n2\r\n",
@@ -598,6 +684,8 @@ int main(void) {
         cmocka_unit_test(test_bodies),
         cmocka_unit_test(test_ids),
         cmocka_unit_test(test_small_answers),
+        cmocka_unit_test(test_a_page_of_a_move),
+        cmocka_unit_test(test_malformed_pages_of_a_move),
         cmocka_unit_test(test_error_words),
         cmocka_unit_test(test_hello),
         cmocka_unit_test(test_counts_that_nothing_follows),
