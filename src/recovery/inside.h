@@ -2,8 +2,9 @@
 /*
  * The inside of a recovery, shared by the files of this room. Each file is one step of an
  * entry's way: scan.c, count.c, attempt.c, ack.c, settle.c; ask.c where something is not known,
- * keep.c for what is held meanwhile; trouble.c for what goes wrong. recovery.c is the timer, the
- * state and the pump that calls them.
+ * keep.c for what is held meanwhile; trouble.c for what goes wrong. Where nothing runs the way ends
+ * behind the scan, in transfer.c or claim_only.c. recovery.c is the timer, the state and the pump
+ * that calls them.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "recovery/recovery.h"
 #include "redis/command.h"
 #include "told.h"
+#include "transfer.h"
 #include "trouble.h"
 
 /* IDs in one XCLAIM, XACK or question. */
@@ -38,10 +40,18 @@ struct time_guard {
     bool known;
     usec_t looked;      /* when the last TIME was sent that was answered */
     usec_t fresh_until; /* a page may be claimed on the strength of that look */
-    uint64_t server; /* unix microseconds at the last look */
-    usec_t sent;     /* our clock around it */
+    uint64_t server;    /* unix microseconds at the last look */
+    usec_t sent;        /* our clock around it */
     usec_t answered;
     usec_t stepped_until; /* a step was seen: idle times prove nothing until then */
+};
+
+/* claim-only: what is claimed and not in the worklist yet, at most one page. */
+struct handover {
+    struct entry_id *ids;
+    size_t n;
+    bool out;          /* its RPUSH is unanswered */
+    struct pass *pass; /* which it keeps open */
 };
 
 struct recovery {
@@ -57,7 +67,7 @@ struct recovery {
     struct trouble trouble;
     bool retrying; /* the timer has fired: what was refused may be tried once more */
     struct report_subject *subject;
-    struct handler *handler;
+    struct handler *handler; /* NULL: nothing runs */
     struct link_listener listener;
     struct slots_waiter slots_waiter;
     struct timer *timer;       /* the next scan, or the next try */
@@ -73,6 +83,8 @@ struct recovery {
     usec_t burial_next; /* CLOCK_MONOTONIC of the next try */
     char burial_phrase[TROUBLE_PHRASE_MAX];
     struct scan scan;
+    struct transfer transfer;
+    struct handover handover;
     struct away away;
     bool probe_out;
     struct time_guard time_guard;
@@ -115,6 +127,21 @@ void hold(struct recovery *r, struct entry_id id, const struct lease *lease, str
 void scan_begin(struct recovery *r);
 void scan_pump(struct recovery *r);
 void scan_abort(struct recovery *r);
+/* A page was taken: the scan goes on at this cursor, or ends. */
+void scan_page_done(struct recovery *r, const char *cursor, bool at_end);
+/* The last answer of a scan that a drain has overtaken. */
+void scan_stop_if_draining(struct recovery *r);
+
+/* transfer.c */
+/* Asks for one page of a move. */
+void transfer_page_begin(struct recovery *r, usec_t min_idle);
+
+/* claim_only.c */
+/* A page was claimed for the user's consumer. */
+void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n);
+void claim_only_pump(struct recovery *r);
+/* What is not in the worklist yet: a later scan claims it again. */
+void claim_only_drop(struct recovery *r);
 
 /* probe.c */
 void probe_pump(struct recovery *r);

@@ -100,7 +100,7 @@ bool recovery_sent(struct recovery *r, int result) {
 
 static bool is_write(enum order order) {
     return order == ORDER_XAUTOCLAIM || order == ORDER_XCLAIM || order == ORDER_XACK ||
-           order == ORDER_SCRIPT;
+           order == ORDER_SCRIPT || order == ORDER_MOVE || order == ORDER_RPUSH;
 }
 
 /* What each answer says of the server: is it away, and is it back? */
@@ -160,9 +160,13 @@ static bool once_is_over(const struct recovery *r) {
 static void end_if_done(struct recovery *r) {
     bool once = once_is_over(r);
 
-    if (r->cut_short || (once && r->trouble.kind != TROUBLE_NONE))
+    bool in_vain = once && r->trouble.kind != TROUBLE_NONE;
+
+    if (r->cut_short || in_vain)
         leave_the_rest(r);
-    if (r->outstanding > 0 || ledger_size(&r->ledger) > 0)
+    if (!r->handover.out && (r->state == RECOVERY_DRAINING || in_vain))
+        claim_only_drop(r);
+    if (r->outstanding > 0 || ledger_size(&r->ledger) > 0 || r->handover.ids)
         return;
     if (r->state != RECOVERY_DRAINING && !once)
         return;
@@ -191,6 +195,7 @@ static void pump(void *data) {
         probe_pump(r);
         count_pump(r);
         attempt_pump(r);
+        claim_only_pump(r);
         scan_pump(r);
     } else { /* others are next, on servers that are there */
         slots_forget(r->parts.slots, &r->slots_waiter);
@@ -284,7 +289,7 @@ static int make_parts(struct recovery *r) {
     struct loop *loop = r->parts.loop;
     int error = report_subject_new(s->name, s->stream, s->group, s->consumer, &r->subject);
 
-    if (error == 0)
+    if (error == 0 && s->handler == HANDLER_EXEC)
         error = handler_new(loop, r->parts.children, s, r->subject, attempt_ended, r, &r->handler);
     if (error == 0)
         error = timer_new(loop, timer_fired, r, &r->timer);
@@ -330,6 +335,7 @@ struct recovery *recovery_free(struct recovery *r) {
     assert(r->outstanding == 0);
     assert(!r->started || r->state == RECOVERY_GONE);
     scan_abort(r);
+    claim_only_drop(r);
     LEDGER_FOREACH_ALL (&r->ledger, held)
         settle(r, held, SETTLED_DEFERRED);
     memory_clear(&r->memory);
@@ -392,7 +398,7 @@ void recovery_facts(const struct recovery *r, struct recovery_facts *ret) {
                       : trouble_is_error(r->trouble.kind) && r->trouble.kind != TROUBLE_NONE,
         .trouble_is_link = link_away,
         .held = ledger_size(&r->ledger),
-        .running = handler_running(r->handler),
+        .running = r->handler ? handler_running(r->handler) : 0,
         .last_pass = r->last_pass,
         .last_pass_at = r->last_pass_at,
         .total = r->total,
@@ -403,5 +409,5 @@ void recovery_facts(const struct recovery *r, struct recovery_facts *ret) {
 
 usec_t recovery_deadline(const struct recovery *r) {
     return usec_min(usec_min(timer_due(r->timer), timer_due(r->keeper)),
-                    handler_deadline(r->handler));
+                    r->handler ? handler_deadline(r->handler) : USEC_INFINITY);
 }

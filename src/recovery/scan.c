@@ -5,7 +5,8 @@
  *
  * Only that cursor ends a scan: a page may be empty and not the last. The cursor is passed on
  * verbatim and outlives a lost connection. A page is asked for only when there is room for what
- * it may bring.
+ * it may bring. What becomes of a page depends on the kind: it is held for handlers, handed over
+ * (claim_only.c), or has been moved when its answer comes (transfer.c).
  */
 #include "base/random.h"
 #include "inside.h"
@@ -62,8 +63,7 @@ void scan_abort(struct recovery *r) {
         scan_close(r);
 }
 
-/* The last answer of a scan that a drain has overtaken. */
-static void scan_stop_if_draining(struct recovery *r) {
+void scan_stop_if_draining(struct recovery *r) {
     if (r->state == RECOVERY_DRAINING)
         scan_abort(r);
 }
@@ -179,12 +179,26 @@ static void page_take(struct recovery *r, const struct answer *answer,
         report_deleted(r->subject, page->deleted, page->n_deleted);
     for (size_t i = 0; i < page->n_deleted; i++)
         deleted_one(r, page->deleted[i]);
+    if (r->settings->handler == HANDLER_CLAIM_ONLY) {
+        claim_only_take(r, page->claimed, page->n_claimed);
+        return;
+    }
     for (size_t i = 0; i < page->n_claimed; i++) {
         if (proves)
             claimed_one(r, page->claimed[i], answer);
         else
             pass_settle(pass, SETTLED_DEFERRED);
     }
+}
+
+void scan_page_done(struct recovery *r, const char *cursor, bool at_end) {
+    if (at_end)
+        scan_end(r);
+    else if (strlen(cursor) >= CURSOR_MAX)
+        scan_restart(&r->scan);
+    else
+        (void)strcpy(r->scan.cursor, cursor);
+    scan_stop_if_draining(r);
 }
 
 static void page_reply(void *data, const struct answer *answer,
@@ -200,35 +214,49 @@ static void page_reply(void *data, const struct answer *answer,
         return;
     }
     page_take(r, answer, page);
-    if (page->at_end)
-        scan_end(r);
-    else if (strlen(page->cursor) >= CURSOR_MAX)
-        scan_restart(&r->scan);
-    else
-        (void)strcpy(r->scan.cursor, page->cursor);
-    scan_stop_if_draining(r);
+    scan_page_done(r, page->cursor, page->at_end);
+}
+
+/* How many may be held more, where that is worth a page; else 0. */
+static uint64_t count_for_handlers(const struct recovery *r) {
+    uint64_t count = r->settings->count;
+    size_t room = recovery_room(r), window = recovery_window(r);
+    size_t least = window / 2 > 0 ? window / 2 : 1;
+
+    if (room < (count < least ? count : least))
+        return 0;
+    return room < count ? room : count;
+}
+
+/* What is not held needs no room; in trouble one entry at a time is tried. */
+static uint64_t page_count(const struct recovery *r) {
+    if (r->handler)
+        return count_for_handlers(r);
+    return r->trouble.kind == TROUBLE_NONE ? r->settings->count : 1;
 }
 
 static void page_begin(struct recovery *r) {
     const struct recovery_settings *s = r->settings;
-    size_t room = recovery_room(r), window = recovery_window(r);
-    size_t least = window / 2 > 0 ? window / 2 : 1;
-    uint64_t count = room < s->count ? room : s->count;
+    uint64_t count = page_count(r);
     usec_t now = clock_boottime(), min_idle = away_min_idle(&r->away, now, s->min_idle);
 
-    if (room < (s->count < least ? s->count : least))
+    if (count == 0)
         return;
     /* A step of the clock that nobody has seen makes entries claimable that others handle. */
     if (!time_guard_is_fresh(r, now))
         return;
     time_guard_forget(r);
+    if (s->handler == HANDLER_MOVE) {
+        transfer_page_begin(r, min_idle);
+        return;
+    }
     r->scan.out = recovery_sent(r, command_xautoclaim(r->parts.link, &r->ref, min_idle,
                                                       r->scan.cursor, count, page_reply, r));
 }
 
 void scan_pump(struct recovery *r) {
     if (!r->scan.active || r->scan.out || r->state == RECOVERY_DRAINING || away_now(&r->away) ||
-        (r->trouble.kind != TROUBLE_NONE && !r->retrying))
+        (r->trouble.kind != TROUBLE_NONE && !r->retrying) || r->handover.ids)
         return;
     if (r->scan.gate_due) {
         if (!trouble_blocks(r, ORDER_XPENDING))
@@ -236,6 +264,6 @@ void scan_pump(struct recovery *r) {
                 recovery_sent(r, command_xpending_summary(r->parts.link, &r->ref, gate_reply, r));
         return;
     }
-    if (!trouble_blocks(r, ORDER_XAUTOCLAIM))
+    if (!trouble_blocks(r, ORDER_XAUTOCLAIM) && !trouble_blocks(r, ORDER_MOVE))
         page_begin(r);
 }

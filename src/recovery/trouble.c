@@ -14,7 +14,8 @@ static const char *const order_names[_ORDER_MAX] = {
     [ORDER_NONE] = "",         [ORDER_XPENDING] = "XPENDING", [ORDER_XAUTOCLAIM] = "XAUTOCLAIM",
     [ORDER_XCLAIM] = "XCLAIM", [ORDER_XRANGE] = "XRANGE",     [ORDER_XACK] = "XACK",
     [ORDER_EXISTS] = "EXISTS", [ORDER_TIME] = "TIME",         [ORDER_SCRIPT] = "EVALSHA",
-    [ORDER_HANDLER] = "",      [ORDER_ANY_WRITE] = "",
+    [ORDER_MOVE] = "EVALSHA",  [ORDER_RPUSH] = "RPUSH",       [ORDER_HANDLER] = "",
+    [ORDER_ANY_WRITE] = "",
 };
 
 const char *order_to_string(enum order order) {
@@ -181,19 +182,73 @@ static void leave_all_unstarted(struct recovery *r) {
             settle(r, held, SETTLED_DEFERRED);
 }
 
+static bool belongs_to_scan(enum order order) {
+    return order == ORDER_XPENDING || order == ORDER_XAUTOCLAIM || order == ORDER_MOVE ||
+           order == ORDER_RPUSH;
+}
+
 static void refused(struct recovery *r, enum trouble_kind kind, enum order order,
                     const char *phrase, const char *advice, const char *word) {
     if (order == ORDER_XCLAIM)
         leave_all_unstarted(r);
-    if (order == ORDER_XPENDING || order == ORDER_XAUTOCLAIM)
+    if (belongs_to_scan(order))
         scan_abort(r);
     trouble_enter(r, kind, order, phrase, advice, word);
 }
 
-void trouble_from_error(struct recovery *r, enum order order, const struct answer *answer) {
-    const char *name = order_to_string(order), *word = answer->word;
+/* --- where the entries go -------------------------------------------------------------------- */
+
+/* True if it is about the key that the entries, or their IDs, go to. */
+static bool target_refused(struct recovery *r, enum order order, const struct answer *answer) {
+    bool is_list = order == ORDER_RPUSH;
+    const char *key = is_list ? "worklist" : "target_stream";
     char phrase[TROUBLE_PHRASE_MAX];
 
+    if (strcmp(answer->word, "CROSSSLOT") == 0) {
+        refused(r, TROUBLE_CLUSTER, order, "stream and target_stream are in different hash slots",
+                "in a cluster both keys need the same hash tag, such as {orders}", answer->word);
+        return true;
+    }
+    if (!is_list && (!answer->command || strcmp(answer->command, "XADD") != 0))
+        return false;
+    switch (answer->error) {
+    case REDIS_ERROR_WRONGTYPE:
+        (void)snprintf(phrase, sizeof(phrase), "%s is not a %s", key, is_list ? "list" : "stream");
+        refused(r, TROUBLE_TYPE, order, phrase, "name another key", answer->word);
+        return true;
+    case REDIS_ERROR_OOM:
+        (void)snprintf(phrase, sizeof(phrase), "no memory for %s (OOM)", key);
+        refused(r, TROUBLE_TRANSIENT, order, phrase, "the entries stay pending and are tried again",
+                answer->word);
+        return true;
+    case REDIS_ERROR_OTHER:
+        (void)snprintf(phrase, sizeof(phrase), "%s takes nothing (%s)", key, answer->word);
+        refused(r, TROUBLE_OTHER, order, phrase, "the entries stay pending and are tried again",
+                answer->word);
+        return true;
+    case REDIS_ERROR_NONE:
+    case REDIS_ERROR_NOGROUP:
+    case REDIS_ERROR_NOPERM:
+    case REDIS_ERROR_AUTH:
+    case REDIS_ERROR_TRANSIENT:
+    case REDIS_ERROR_READONLY:
+    case REDIS_ERROR_REDIRECT:
+    case REDIS_ERROR_UNKNOWN_COMMAND:
+    case _REDIS_ERROR_MAX:
+        break;
+    }
+    return false;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+void trouble_from_error(struct recovery *r, enum order order, const struct answer *answer) {
+    const char *name = answer->command ? answer->command : order_to_string(order);
+    const char *word = answer->word;
+    char phrase[TROUBLE_PHRASE_MAX];
+
+    if ((order == ORDER_MOVE || order == ORDER_RPUSH) && target_refused(r, order, answer))
+        return;
     switch (answer->error) {
     case REDIS_ERROR_NOGROUP:
         no_group(r);
@@ -217,7 +272,7 @@ void trouble_from_error(struct recovery *r, enum order order, const struct answe
         return;
     case REDIS_ERROR_TRANSIENT:
         (void)snprintf(phrase, sizeof(phrase), "the server answers %s", word);
-        if (order == ORDER_XPENDING || order == ORDER_XAUTOCLAIM)
+        if (belongs_to_scan(order))
             scan_abort(r);
         trouble_enter(r, TROUBLE_TRANSIENT, order, phrase, NULL, word);
         return;

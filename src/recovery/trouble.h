@@ -21,6 +21,8 @@ enum order {
     ORDER_EXISTS, /* optional: no trouble of its own */
     ORDER_TIME,   /* optional: no trouble of its own */
     ORDER_SCRIPT, /* its refusals are a trouble beside the troubles: bury.c */
+    ORDER_MOVE,   /* the script of `move` */
+    ORDER_RPUSH,  /* to the worklist */
     ORDER_HANDLER,
     ORDER_ANY_WRITE, /* answered in time */
     _ORDER_MAX,
