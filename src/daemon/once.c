@@ -26,8 +26,7 @@ static enum daemon_exit summary_line(const struct recovery_facts *facts) {
         (void)printf(", %" PRIu64 " moved", total->moved);
     if (facts->settings->handler == HANDLER_CLAIM_ONLY)
         (void)printf(", %" PRIu64 " handed over", total->handed_over);
-    (void)putchar('
-');
+    (void)putchar('\n');
     /* What has a dead letter is not left. */
     if (total->failed + total->missing > 0 || given_up > total->dead_lettered)
         return EXIT_STATUS_LEFT;

@@ -281,15 +281,25 @@ static bool ask_owner(struct recovery *r, struct held *held) {
     return true;
 }
 
+/* A question or a claim that is still out is answered first. */
+static bool may_ask(const struct held *held) {
+    return !held->ask_out && !held->claim_out;
+}
+
 void ask_pump(struct recovery *r) {
-    if (trouble_blocks(r, ORDER_XPENDING) || trouble_blocks(r, ORDER_XRANGE))
+    if (trouble_blocks(r, ORDER_XPENDING))
         return;
-    LEDGER_FOREACH (&r->ledger, HELD_DOUBTED, held)
-        /* A question or a claim that is still out is answered first. */
-        if (!held->ask_out && !held->claim_out &&
-            (r->ledger.counts[HELD_ASKING] >= BATCH_MAX || !ask_owner(r, held)))
-            return;
+    /* What runs is asked for first: its claim must be kept, whatever else is refused. */
     LEDGER_FOREACH (&r->ledger, HELD_HANDLING, held)
-        if (held->ask_soon && !held->ask_out && !held->claim_out && !ask_owner(r, held))
+        if (held->ask_soon && may_ask(held) && !ask_owner(r, held))
             return;
+    LEDGER_FOREACH (&r->ledger, HELD_DOUBTED, held) {
+        if (r->ledger.counts[HELD_ASKING] >= BATCH_MAX)
+            return;
+        /* Without a result the question may end in XRANGE. */
+        if (!held->result_ok && trouble_blocks(r, ORDER_XRANGE))
+            continue;
+        if (may_ask(held) && !ask_owner(r, held))
+            return;
+    }
 }

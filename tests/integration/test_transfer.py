@@ -222,7 +222,7 @@ class Move(Transfer):
         self.assertEqual(self.r("EXISTS", TARGET), 0)
         status, out, _ = self.run_daemon(text, "--once")
         self.assertEqual(status, 0)
-        self.assertEqual(out, "orders: 20 claimed, 20 acked, 0 failed, 0 rejected, 0 exhausted, "
+        self.assertEqual(out, "orders: 20 claimed, 20 acked, 0 failed, 0 rejected, 0 exhausted, 0 dead-lettered, "
                               "0 missing, 0 lost, 0 deferred, 0 released, 0 deleted, 20 moved\n")
         self.assertEqual(len(self.moved_ids()), 20)
 
@@ -607,7 +607,7 @@ class ClaimOnly(Transfer):
         text = config(self.redis.url, {"orders": claim(worklist=LIST)})
         status, out, _ = self.run_daemon(text, "--once")
         self.assertEqual((status, self.r("LLEN", LIST)), (0, 20))
-        self.assertEqual(out, "orders: 20 claimed, 0 acked, 0 failed, 0 rejected, 0 exhausted, "
+        self.assertEqual(out, "orders: 20 claimed, 0 acked, 0 failed, 0 rejected, 0 exhausted, 0 dead-lettered, "
                               "0 missing, 0 lost, 0 deferred, 0 released, 0 deleted, "
                               "20 handed over\n")
         strand(self.r, 5, first_ms=100)
