@@ -368,7 +368,7 @@ class NeverBlocked(HandlerTest):
 
     def check(self, recoveries, done):
         turns = []
-        for run in range(3):
+        for run in range(5):
             daemon = self.daemon(config(self.redis.url, recoveries(run)), name=f"daemon{run}",
                                  level="info")
             done(daemon)
