@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Some of the integration tests with the daemon under valgrind: the job, trouble that ends, a lost
-connection, a drain, a second signal. The last case: valgrind found nothing, in none of them.
+"""Some of the integration tests with the daemon under valgrind: the job, a lost connection,
+a drain, a second signal. The last case: valgrind found nothing, in none of them.
 
 usage: memcheck.py [NAME...]    (as test_job.Job.test_five_steps; default: those below)
 """
@@ -18,7 +18,6 @@ TESTS = [
     "test_job.Job.test_records_equal_the_wire",
     "test_job.Job.test_payload_id_reads_no_body",
     "test_scan.Scan.test_a_lost_connection_goes_on_from_the_last_cursor",
-    "test_trouble.Trouble.test_server_away_at_start_and_later",
     "test_safety.Safety.test_drain",
     "test_safety.Safety.test_a_second_signal_skips_the_wait",
 ]
