@@ -110,11 +110,12 @@ static bool begins_with(const char *text, size_t size, const char *prefix) {
     return size >= n && strncasecmp(text, prefix, n) == 0;
 }
 
-/* Before Redis 7.2 a command that a script may not call has no code of its own. */
+/* A command that a script may not call has no code of its own. */
 static bool is_refused_to_script(const char *text, size_t size) {
-    static const char words[] = "The user executing the script can't ";
+    static const char old[] = "The user executing the script can't "; /* before Redis 7.2 */
+    static const char new[] = "ACL failure in script: ";
 
-    return memmem(text, size, words, strlen(words)) != NULL;
+    return memmem(text, size, old, strlen(old)) || memmem(text, size, new, strlen(new));
 }
 
 enum redis_error reply_error_text(const char *text, size_t size, char word[REDIS_ERROR_WORD_MAX]) {

@@ -79,21 +79,24 @@ while from do
     from = #pending == #ids and not counters[ids[#ids]] and '(' .. pending[#pending][1] or nil
 end
 
--- What takes long goes alone: it waits for a page of which it is the first.
-local function is_long(fields)
-    local bytes = 0
+-- What the page has copied, by its size: since Redis 7.2 the clock stands still in a script. What is
+-- large goes alone: it waits for a page of which it is the first.
+local copied, COPIED_MAX = 0, 262144
+local function size(fields)
+    local bytes = 100 * #fields
     for i = 1, #fields do bytes = bytes + #fields[i] end
-    return bytes > 262144
+    return bytes
 end
 
 local function move(id, is_first)
     time = look_at_clock()
     if failed(time) then return 'TIME', time end
-    if spent > budget and not is_first then return 'cut' end
+    if not is_first and (spent > budget or copied > COPIED_MAX) then return 'cut' end
     local entry = redis.pcall('XRANGE', KEYS[1], id, id)
     if failed(entry) then return 'XRANGE', entry end
     local fields = #entry > 0 and entry[1][2]
-    if fields and not is_first and is_long(fields) then return 'cut' end
+    copied = copied + (fields and size(fields) or 0)
+    if not is_first and copied > COPIED_MAX then return 'cut' end
     if not fields then
         missing[#missing + 1] = id
         if ARGV[8] == 'ack' then acked = acked + redis.call('XACK', KEYS[1], group, id) end

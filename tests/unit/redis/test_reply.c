@@ -467,6 +467,8 @@ static void test_error_words(void **state) {
          "NOPERM"},
         {"-@user_script: 3: The user executing the script can't access a key\r\n",
          REDIS_ERROR_NOPERM, "NOPERM"},
+        {"-ERR ACL failure in script: User u has no permissions to run the 'time' command\r\n",
+         REDIS_ERROR_NOPERM, "NOPERM"},
         {"-ERR The user executing the script\r\n", REDIS_ERROR_OTHER, "ERR"},
         {"-\r\n", REDIS_ERROR_OTHER, ""},
         {"- NOGROUP\r\n", REDIS_ERROR_OTHER, ""},
