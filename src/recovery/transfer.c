@@ -42,6 +42,18 @@ static uint64_t latest(const struct recovery *r, usec_t now) {
     return guard->server + usec_sub(now, guard->sent) + r->settings->min_idle / 4;
 }
 
+/* Since Redis 7.2 the clock stands still in a script: then what the answer took longer than that to
+ * the look at the clock just before. */
+static usec_t time_spent(const struct recovery *r, const struct answer *answer,
+                         const struct move_answer *page) {
+    const struct time_guard *guard = &r->time_guard;
+
+    if (page->spent > 0)
+        return page->spent;
+    return 1 + usec_sub(usec_sub(answer->answered, answer->sent),
+                        usec_sub(guard->answered, guard->sent));
+}
+
 static void take_large(struct recovery *r, const struct move_answer *page) {
     for (size_t i = 0; i < page->n_large; i++)
         if (told_first(&r->told, page->large[i]))
@@ -60,7 +72,8 @@ static void take_account(struct pass *pass, const struct move_answer *page, uint
     pass_settle_many(pass, SETTLED_DEFERRED, page->left);
 }
 
-static void page_take(struct recovery *r, const struct move_answer *page) {
+static void page_take(struct recovery *r, const struct answer *answer,
+                      const struct move_answer *page) {
     uint64_t done = page->moved + page->n_missing + page->n_large;
 
     report_page(r->subject, &(struct report_page){
@@ -78,7 +91,8 @@ static void page_take(struct recovery *r, const struct move_answer *page) {
     if (r->scan.active)
         take_account(r->scan.pass, page, done + page->left);
     if (!page->late && page->left == 0)
-        r->transfer.count = transfer_next_count(r->transfer.asked, done, page->cut, page->spent);
+        r->transfer.count =
+            transfer_next_count(r->transfer.asked, done, page->cut, time_spent(r, answer, page));
 }
 
 /* What an answer proves. */
@@ -102,7 +116,7 @@ static void move_reply(void *data, const struct answer *answer, const struct mov
 
     r->scan.out = false;
     if (page)
-        page_take(r, page);
+        page_take(r, answer, page);
     if (!recovery_answered(r, proved(r, answer, page), answer) || !r->scan.active) {
         scan_stop_if_draining(r);
         return;

@@ -20,5 +20,6 @@ struct transfer {
     bool needs_entry; /* it was refused when it had one: only with one can that be over */
 };
 
-/* A page of `asked` entries dealt with `done` in `spent`; cut: and stopped there. */
+/* spent 0: not known.
+ * A page of `asked` entries dealt with `done` in `spent`; cut: and stopped there. */
 uint64_t transfer_next_count(uint64_t asked, uint64_t done, bool cut, usec_t spent);

@@ -21,7 +21,6 @@ static void test_a_page_that_was_cut_says_how_many(void **state) {
     assert_int_equal(transfer_next_count(100, 0, true, 9000), 1);
 }
 
-/* Where the clock stands still in a script. */
 static void test_stays_where_nothing_was_measured(void **state) {
     assert_int_equal(transfer_next_count(8, 8, false, 0), 8);
 }
