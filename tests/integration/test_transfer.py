@@ -166,13 +166,38 @@ class Move(Transfer):
         pages = [e.reply for e in wire.exchanges()
                  if e.name == "EVALSHA" and isinstance(e.reply, list) and e.reply[1]]
         spent = sorted(p[6] for p in pages)
+        stats, = [line for line in self.r("INFO", "commandstats").decode().splitlines()
+                  if line.startswith("cmdstat_evalsha:")]
+        kept = stats.partition("usec_per_call=")[2].partition(",")[0]
         print(f"# {len(pages)} pages, {n / len(pages):.0f} entries each; the server was kept for "
-              f"{spent[len(spent) // 2]} us, at most {spent[-1]} us; "
+              f"{kept} us, at most {spent[-1]} us; "
               f"{int(record.first('PASS_USEC')) / n:.0f} us an entry")
         self.assertLess(spent[len(spent) // 2], 4000)
         self.assertGreater(len(pages), 10)
+        # it begins with few, and asks for what fits: little is claimed to be given back
+        asked = [int(e.words[9]) for e in wire.exchanges() if e.name in ("EVALSHA", "EVAL")]
+        self.assertEqual(asked[0], 8)
+        self.assertLess(max(asked), 1000)
+        self.assertGreater(max(asked), 30)
         self.assertEqual(record.first("PASS_CLAIMED"), str(n))
         self.assertEqual(record.first("PASS_MOVED"), str(n))
+
+    def test_pages_are_bounded_by_size(self):
+        """However many are asked for; what is not reached is given back, and comes next."""
+        ids = strand(self.r, 100, body=("n", "x" * 20000))
+        self.r("SCRIPT", "FLUSH")
+        wire = self.proxy(f"unix:{self.redis.path}")
+        daemon = self.start(move(count=1), wire.url)
+        self.settled(daemon)
+        daemon.terminate()
+        script = [e for e in wire.exchanges() if e.name == "EVAL"][0].words
+        self.r("XCLAIM", STREAM, GROUP, "dead", 0, *ids, "IDLE", 3600000, "FORCE", "JUSTID")
+        script[9], script[13], script[-1] = 100, 10 ** 9, 0
+        answer = self.r(*script)
+        self.assertIn(answer[1], (11, 12))
+        self.assertEqual((answer[0].decode(), answer[3], answer[4]), (ids[answer[1]], 0, 1))
+        self.assertEqual(list(pending(self.r)), ids[answer[1]:])
+        self.assertGreater(min(idle for _, idle, _ in pending(self.r).values()), 10 ** 12)
 
     def test_maxlen(self):
         strand(self.r, 1000)
@@ -286,6 +311,19 @@ class Move(Transfer):
         daemon.terminate()
         self.assertEqual(self.moved_ids(), ids)
 
+    def test_refused_and_not_given_back(self):
+        """A page that finds nothing to claim says nothing of a target that takes nothing."""
+        strand(self.r, 1)
+        strand(self.r, 1, first_ms=10, consumer="alive", idle_ms=0)
+        self.r("SET", TARGET, "x")
+        redis = self.user([r for r in RIGHTS["move"] if r != "+xclaim"], STREAM, TARGET)
+        daemon = self.start(move(interval="20ms"), redis=redis)
+        daemon.wait_record(STATE="error", REDIS_ERROR="WRONGTYPE")
+        daemon.wait_count(20, PASS_CLAIMED="0", PASS_PAGES="1")
+        self.assertEqual([r.message for r in daemon.records() if "working again" in r.message], [])
+        daemon.notify.wait_status("1 in error (orders: target_stream is not a stream)")
+        daemon.terminate()
+
     def test_rights(self):
         """With exactly the documented set it works; without any one of it nothing is copied twice
         or lost, and the record names the command."""
@@ -351,7 +389,7 @@ class Move(Transfer):
     def test_other_slot(self):
         """In a cluster both keys must be in one slot."""
         node = self.server("--cluster-enabled", "yes", "--cluster-config-file", "nodes",
-                           name="node", tcp=True)
+                           "--cluster-port", str(harness.free_port()), name="node", tcp=True)
         client = self.client(node)
         client("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
         deadline = time.monotonic() + harness.DEADLINE
