@@ -628,15 +628,18 @@ class PrintConfig(ExitTest):
                      "claim_ahead = 0", "missing = ack", "[recovery two]", "[redis other]",
                      "handler_timeout = 30s", "concurrency = 4"):
             self.assertIn(line + "\n", out)
-        _, sample, _ = self.run_to_end("[recovery x]\nstream = s\ngroup = g\nmin_idle = 1m\n"
-                                       "handler = exec\ncommand = /bin/true\n", "--print-config")
+        _, every_kind, _ = self.run_to_end(
+            "".join(f"[recovery {name}]\nstream = {name}\ngroup = g\nmin_idle = 1m\n{keys}\n"
+                    for name, keys in (("x", "handler = exec\ncommand = /bin/true"),
+                                       ("m", "handler = move\ntarget_stream = t"),
+                                       ("c", "handler = claim-only\nworklist = l"))),
+            "--print-config")
         with open(SAMPLE) as file:
             known = set(re.findall(r"^#([a-z_]+) =", file.read(), re.M))
         self.assertGreaterEqual(len(known), 25)
-        # those of other kinds of handlers would be refused beside this one
-        known -= {"target_stream", "target_maxlen", "worklist"}
-        for printed in (out, sample):
-            self.assertEqual(set(re.findall(r"^([a-z_]+) =", printed, re.M)), known)
+        others = {"target_stream", "target_maxlen", "worklist"}  # mean nothing to exec
+        for printed, keys in ((out, known - others), (every_kind, known)):
+            self.assertEqual(set(re.findall(r"^([a-z_]+) =", printed, re.M)), keys)
 
     def test_behaves_as_what_was_printed(self):
         """The printed configuration does the same work."""
