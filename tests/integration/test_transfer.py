@@ -503,7 +503,7 @@ class Move(Transfer):
         ids, kills = self.race(n)
         moved, who, last = collections.Counter(), collections.Counter(), "-"
         while True:
-            rows = self.r("XRANGE", TARGET, last, "+", "COUNT", 10000)
+            rows = self.r("XRANGE", TARGET, last, "+", "COUNT", 500)
             if not rows:
                 break
             for _, flat in rows:

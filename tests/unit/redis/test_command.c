@@ -293,6 +293,9 @@ static void test_small_commands(void **state) {
     assert_int_equal(t.number, 2);
     answered_ok(command_xack(t.f.link, &ref, ids, 3, on_number, &t));
     assert_int_equal(t.number, 0);
+    answered_ok(command_rpush_ids(t.f.link, "list", ids, 3, on_number, &t));
+    answered_ok(command_rpush_ids(t.f.link, "list", ids, 1, on_number, &t));
+    assert_int_equal(t.number, 4);
     answered_ok(command_time(t.f.link, on_number, &t));
     assert_true(t.number > 1500000000 * USEC_PER_SEC);
 }
