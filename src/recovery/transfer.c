@@ -121,6 +121,7 @@ static void move_reply(void *data, const struct answer *answer, const struct mov
         scan_stop_if_draining(r);
         return;
     }
+    r->time_guard.refused = false; /* the script could call TIME */
     if (page->late)
         time_guard_look(r);
     scan_page_done(r, page->cursor, page->at_end && !page->late);
