@@ -198,6 +198,10 @@ class Move(Transfer):
         self.assertEqual((answer[0].decode(), answer[3], answer[4]), (ids[answer[1]], 0, 1))
         self.assertEqual(list(pending(self.r)), ids[answer[1]:])
         self.assertGreater(min(idle for _, idle, _ in pending(self.r).values()), 10 ** 12)
+        # and by time, where the clock goes on in a script
+        script[13] = 1
+        again = self.r(*script)
+        self.assertTrue(again[6] == 0 or again[1] == 1, again)
 
     def test_maxlen(self):
         strand(self.r, 1000)
