@@ -33,7 +33,7 @@ def options():
     parser.add_argument("--faultproxy", default=os.environ.get("FAULTPROXY"))
     parser.add_argument("--redis-server", default=os.environ.get("REDIS_SERVER"))
     parser.add_argument("--keep", action="store_true", help="keep the logs of a good run too")
-    parser.add_argument("--tap", action="store_true", help="for meson: a fixed seed and a random one")
+    parser.add_argument("--tap", action="store_true", help="for meson: two fixed seeds, briefly")
     given = parser.parse_args()
     if not given.xautoclaimd:
         parser.error("--xautoclaimd PATH or XAUTOCLAIMD is needed")
@@ -207,7 +207,7 @@ def new_seed():
 def as_tap(given):
     good = True
     given.seconds = min(given.seconds, 5)
-    for n, seed in enumerate((1, new_seed()), 1):
+    for n, seed in enumerate((1, 2), 1):
         text, ok, findings, directory = run(given.mode, seed, given)
         print(f"{'ok' if ok else 'not ok'} {n} - {given.mode}, seed {seed}\n# {text}", flush=True)
         if not ok:
