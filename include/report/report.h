@@ -43,6 +43,17 @@ void report_started_(struct report_place place, const char *version, size_t reco
                      size_t servers);
 void report_config_error_(struct report_place place, const char *line);
 void report_config_warning_(struct report_place place, const char *line);
+/* A reload: how many recoveries go on as they are, begin anew with other settings, end, and are
+ * new. */
+struct report_reload {
+    size_t unchanged;
+    size_t changed;
+    size_t removed;
+    size_t added;
+};
+void report_reloaded_(struct report_place place, const struct report_reload *reload);
+/* The old configuration stays in force; why is told in records of its own. where: "file:line". */
+void report_reload_failed_(struct report_place place, const char *where);
 /* `signal`: "SIGTERM"... ; held: entries; running: handlers. */
 void report_stopping_(struct report_place place, const char *signal, size_t running, size_t held,
                       usec_t drain_timeout);
@@ -77,6 +88,9 @@ void report_recovery_state_(struct report_place place, struct report_subject *su
 void report_recovery_down_(struct report_place place, struct report_subject *subject,
                            const char *state, const char *reason, const char *error_word);
 void report_recovery_up_(struct report_place place, struct report_subject *subject, usec_t outage);
+/* Somebody has paused or resumed it. */
+void report_recovery_paused_(struct report_place place, struct report_subject *subject,
+                             bool paused);
 
 /* --- scanning -------------------------------------------------------------------------------- */
 
@@ -167,6 +181,8 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_started(...) report_started_(REPORT_HERE, __VA_ARGS__)
 #define report_config_error(...) report_config_error_(REPORT_HERE, __VA_ARGS__)
 #define report_config_warning(...) report_config_warning_(REPORT_HERE, __VA_ARGS__)
+#define report_reloaded(...) report_reloaded_(REPORT_HERE, __VA_ARGS__)
+#define report_reload_failed(...) report_reload_failed_(REPORT_HERE, __VA_ARGS__)
 #define report_stopping(...) report_stopping_(REPORT_HERE, __VA_ARGS__)
 #define report_drain_cut_short(...) report_drain_cut_short_(REPORT_HERE, __VA_ARGS__)
 #define report_stopped(...) report_stopped_(REPORT_HERE, __VA_ARGS__)
@@ -177,6 +193,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_server_fault(...) report_server_fault_(REPORT_HERE, __VA_ARGS__)
 #define report_recovery_state(...) report_recovery_state_(REPORT_HERE, __VA_ARGS__)
 #define report_recovery_down(...) report_recovery_down_(REPORT_HERE, __VA_ARGS__)
+#define report_recovery_paused(...) report_recovery_paused_(REPORT_HERE, __VA_ARGS__)
 #define report_recovery_up(...) report_recovery_up_(REPORT_HERE, __VA_ARGS__)
 #define report_page(...) report_page_(REPORT_HERE, __VA_ARGS__)
 #define report_pass(...) report_pass_(REPORT_HERE, __VA_ARGS__)

@@ -47,6 +47,32 @@ void report_config_warning_(struct report_place place, const char *line) {
     record_send(&record);
 }
 
+void report_reloaded_(struct report_place place, const struct report_reload *reload) {
+    struct record record;
+
+    if (!record_begin(&record, EVENT_RELOADED, place))
+        return;
+    record_say(&record, "reloaded: %zu %s unchanged, %zu changed, %zu removed, %zu new",
+               reload->unchanged, wording_plural(reload->unchanged, "recovery", "recoveries"),
+               reload->changed, reload->removed, reload->added);
+    record_number(&record, FIELD_RECOVERIES, reload->unchanged + reload->changed + reload->added);
+    record_number(&record, FIELD_RECOVERIES_CHANGED, reload->changed);
+    record_number(&record, FIELD_RECOVERIES_REMOVED, reload->removed);
+    record_number(&record, FIELD_RECOVERIES_ADDED, reload->added);
+    record_send(&record);
+}
+
+void report_reload_failed_(struct report_place place, const char *where) {
+    struct record record;
+
+    if (!record_begin(&record, EVENT_RELOAD_FAILED, place))
+        return;
+    record_say(&record, "reload failed at %s: the old configuration is in force",
+               wording_plain(where).text);
+    record_text(&record, FIELD_REASON, where);
+    record_send(&record);
+}
+
 void report_stopping_(struct report_place place, const char *signal, size_t running, size_t held,
                       usec_t drain_timeout) {
     struct record record;

@@ -46,6 +46,17 @@ void report_recovery_up_(struct report_place place, struct report_subject *subje
     record_send(&record);
 }
 
+void report_recovery_paused_(struct report_place place, struct report_subject *subject,
+                             bool paused) {
+    struct record record;
+
+    if (!subject_begin(subject, &record, EVENT_RECOVERY_PAUSED, place))
+        return;
+    record_say(&record, paused ? "paused: nothing new is claimed until it is resumed" : "resumed");
+    record_text(&record, FIELD_STATE, paused ? "paused" : "resumed");
+    record_send(&record);
+}
+
 void report_page_(struct report_place place, struct report_subject *subject,
                   const struct report_page *page) {
     struct record record;

@@ -54,6 +54,9 @@ static void say_all_of_the_daemon(void) {
     report_started("1.0", 2, 1);
     report_config_error("f:1: [redis] url: bad");
     report_config_warning("warning: f:2: [redis] url: odd");
+    report_reloaded(
+        &(struct report_reload){.unchanged = 1, .changed = 2, .removed = 3, .added = 4});
+    report_reload_failed("f:1");
     report_stopping("SIGTERM", 1, 2, 30 * USEC_PER_SEC);
     report_drain_cut_short(1, "drain_timeout is over");
     report_stopped(5000);
@@ -70,6 +73,7 @@ static void say_all_of_a_recovery(struct report_subject *subject) {
     report_recovery_state(subject, "resting", "scanning");
     report_recovery_down(subject, "waiting", "no such group", "NOGROUP");
     report_recovery_up(subject, USEC_PER_SEC);
+    report_recovery_paused(subject, true);
     report_page(subject, &(struct report_page){"0-0", "5-0", 2, 1});
     report_pass(subject, &(struct report_pass){.claimed = 1, .ok = 1});
     report_pass(subject, &(struct report_pass){.pages = 1});
