@@ -25,6 +25,8 @@ struct slots_waiter {
 };
 
 MUST_CHECK int slots_new(uint64_t max_handlers, uint64_t max_body_bytes, struct slots **ret);
+/* From now on so many. What is lent beyond that comes back in its own time. */
+void slots_resize(struct slots *slots, uint64_t max_handlers, uint64_t max_body_bytes);
 /* Asserts that all slots came back. */
 struct slots *slots_free(struct slots *slots);
 

@@ -10,8 +10,8 @@
 #include <utlist.h>
 
 struct slots {
-    uint64_t free;
-    uint64_t total;
+    uint64_t used;
+    uint64_t total; /* after a resize it may be below what is used */
     uint64_t body_bytes;
     uint64_t max_body_bytes;
     struct slots_waiter *queue;
@@ -23,7 +23,7 @@ int slots_new(uint64_t max_handlers, uint64_t max_body_bytes, struct slots **ret
 
     if (!slots)
         return -ENOMEM;
-    slots->free = slots->total = max_handlers;
+    slots->total = max_handlers;
     slots->max_body_bytes = max_body_bytes;
     *ret = slots;
     return 0;
@@ -32,9 +32,13 @@ int slots_new(uint64_t max_handlers, uint64_t max_body_bytes, struct slots **ret
 struct slots *slots_free(struct slots *slots) {
     if (!slots)
         return NULL;
-    assert(slots->free == slots->total && slots->body_bytes == 0 && !slots->queue);
+    assert(slots->used == 0 && slots->body_bytes == 0 && !slots->queue);
     free(slots);
     return NULL;
+}
+
+static uint64_t count_free(const struct slots *slots) {
+    return slots->total > slots->used ? slots->total - slots->used : 0;
 }
 
 static void leave_queue(struct slots *slots, struct slots_waiter *waiter) {
@@ -71,29 +75,35 @@ size_t slots_take(struct slots *slots, size_t want, uint64_t body_bytes,
 
     if (in_turn) {
         size_t others = slots->n_waiting - (waiter->waiting ? 1 : 0);
-        uint64_t part = (slots->free + others) / (others + 1);
+        uint64_t part = (count_free(slots) + others) / (others + 1);
 
         grant = (size_t)min_u64(want, min_u64(part, count_bodies(slots, body_bytes)));
     }
-    slots->free -= grant;
+    slots->used += grant;
     if (grant > 0 || want == 0)
         leave_queue(slots, waiter);
     if (grant < want && !waiter->waiting)
         join_queue(slots, waiter);
     /* What is left goes to the next in the queue, if that is somebody else. */
-    if (grant > 0 && slots->free > 0 && slots->queue && slots->queue != waiter)
+    if (grant > 0 && count_free(slots) > 0 && slots->queue && slots->queue != waiter)
         slots->queue->wake(slots->queue->data);
     return grant;
 }
 
 static void wake_first(struct slots *slots) {
-    if (slots->queue && slots->free > 0 && slots->body_bytes < slots->max_body_bytes)
+    if (slots->queue && count_free(slots) > 0 && slots->body_bytes < slots->max_body_bytes)
         slots->queue->wake(slots->queue->data);
 }
 
 void slots_give(struct slots *slots, size_t n) {
-    slots->free += n;
-    assert(slots->free <= slots->total);
+    assert(slots->used >= n);
+    slots->used -= n;
+    wake_first(slots);
+}
+
+void slots_resize(struct slots *slots, uint64_t max_handlers, uint64_t max_body_bytes) {
+    slots->total = max_handlers;
+    slots->max_body_bytes = max_body_bytes;
     wake_first(slots);
 }
 

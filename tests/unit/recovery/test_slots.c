@@ -136,6 +136,31 @@ static void test_who_forgets_lets_the_next_one_go(void **state) {
     slots_free(slots);
 }
 
+static void test_a_resize_takes_effect_at_once(void **state) {
+    struct slots *slots = make(4, 100);
+    USER(a);
+
+    assert_int_equal(slots_take(slots, 4, 0, &a.waiter), 4);
+    slots_resize(slots, 2, 100); /* two too many are lent: they come back in their own time */
+    assert_int_equal(slots_take(slots, 1, 0, &a.waiter), 0);
+    slots_give(slots, 2);
+    assert_int_equal(slots_take(slots, 1, 0, &a.waiter), 0);
+    assert_int_equal(a.woken, 0);
+    slots_resize(slots, 3, 100); /* whoever waits is called */
+    assert_int_equal(a.woken, 1);
+    assert_int_equal(slots_take(slots, 1, 0, &a.waiter), 1);
+    slots_give(slots, 3);
+    slots_body_begin(slots, 50);
+    slots_resize(slots, 3, 50);
+    assert_int_equal(slots_take(slots, 1, 1, &a.waiter), 0);
+    slots_resize(slots, 3, 51);
+    assert_int_equal(a.woken, 2);
+    assert_int_equal(slots_take(slots, 1, 1, &a.waiter), 1);
+    slots_body_end(slots, 50);
+    slots_give(slots, 1);
+    slots_free(slots);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone_it_takes_all_it_wants),
@@ -144,6 +169,7 @@ int main(void) {
         cmocka_unit_test(test_bodies_at_their_limit_hold_everybody_back),
         cmocka_unit_test(test_bodies_that_are_expected_count),
         cmocka_unit_test(test_who_forgets_lets_the_next_one_go),
+        cmocka_unit_test(test_a_resize_takes_effect_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
