@@ -30,7 +30,7 @@ enum recovery_state {
     RECOVERY_SCANNING, /* from cursor 0-0 until the server returns 0-0 */
     RECOVERY_WAITING,  /* something is wrong that may mend by itself; tried again by the timer */
     RECOVERY_FAILING,  /* something is wrong that somebody must mend; tried again by the timer */
-    RECOVERY_PAUSED,
+    RECOVERY_PAUSED,   /* no new claims until it is resumed; what is held goes on */
     RECOVERY_DRAINING, /* no new claims; what runs is settled, the rest is given back */
     RECOVERY_GONE,     /* nothing held, nothing asked, may be freed */
     _RECOVERY_STATE_MAX,
@@ -73,6 +73,15 @@ void recovery_start(struct recovery *recovery, enum recovery_mode mode);
  * released, uncharged. Ends in RECOVERY_GONE. */
 void recovery_drain(struct recovery *recovery);
 
+/* Scans now instead of when the timer fires. No effect while it is paused or drained; where its
+ * server is away, as soon as it is back. */
+void recovery_run(struct recovery *recovery);
+
+/* No new claims until recovery_resume(), which scans at once; what is held goes on and is settled.
+ * No effect where that is so already, or in a drain. */
+void recovery_pause(struct recovery *recovery);
+void recovery_resume(struct recovery *recovery);
+
 /* The drain has taken long enough: handlers are told to stop (kill: are killed); what cannot be
  * settled is left pending. */
 void recovery_cut_short(struct recovery *recovery, bool kill);
@@ -89,7 +98,10 @@ struct recovery_facts {
     usec_t last_pass_at;          /* CLOCK_MONOTONIC at which that ended; 0: none has */
     struct report_pass total;     /* all passes since the start */
     uint64_t passes;
-    uint64_t pending; /* as the last gate saw it */
+    uint64_t pending;       /* as the last gate saw it, less what was acknowledged since */
+    struct entry_id oldest; /* the lowest pending ID that the last gate saw; pending > 0 */
+    usec_t next_scan;       /* CLOCK_MONOTONIC; USEC_INFINITY: it waits for something else */
+    const struct recovery_counters *counters; /* borrowed */
 };
 void recovery_facts(const struct recovery *recovery, struct recovery_facts *ret);
 

@@ -21,6 +21,7 @@ static void ack_account(struct recovery *r, const struct batch *batch, uint64_t 
     for (size_t i = 0; i < batch->n && !first; i++)
         first = ledger_find(&r->ledger, batch->ids[i]);
     report_acked(r->subject, batch->ids, batch->n, acked, batch->repeated);
+    recovery_unpend(r, acked);
     if (!first || !first->pass)
         return;
     first->pass->account.acked += acked;

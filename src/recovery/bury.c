@@ -101,6 +101,7 @@ struct burial {
 static void copied(struct recovery *r, struct held *held, uint64_t acked) {
     held->pass->account.dead_lettered++;
     held->pass->account.acked += acked;
+    recovery_unpend(r, acked);
     report_dead_lettered(r->subject, held->id, held->deliveries,
                          held->rejected ? "reject" : "exhausted", held->reason,
                          r->settings->dead_letter_stream, acked);

@@ -95,6 +95,7 @@ struct recovery {
     usec_t last_pass_at;
     uint64_t passes;
     uint64_t pending;
+    struct entry_id oldest; /* pending, at the last gate */
 };
 
 /* The entries that one command names; freed by its callback. */
@@ -119,6 +120,10 @@ bool recovery_sent(struct recovery *r, int result);
 /* First thing in each callback: what the answer says of the server. True if it is ANSWER_OK. */
 bool recovery_answered(struct recovery *r, enum order order, const struct answer *answer);
 bool recovery_may_start(const struct recovery *r);
+/* New entries may be claimed: it is neither paused nor drained. */
+bool recovery_may_claim(const struct recovery *r);
+/* So many are no longer pending: what is said of them need not wait for the next gate. */
+void recovery_unpend(struct recovery *r, uint64_t n);
 struct batch *batch_new(struct recovery *r);
 
 /* scan.c */
@@ -129,8 +134,8 @@ void scan_pump(struct recovery *r);
 void scan_abort(struct recovery *r);
 /* A page was taken: the scan goes on at this cursor, or ends. */
 void scan_page_done(struct recovery *r, const char *cursor, bool at_end);
-/* The last answer of a scan that a drain has overtaken. */
-void scan_stop_if_draining(struct recovery *r);
+/* The last answer of a scan that a drain or a pause has overtaken. */
+void scan_stop_if_over(struct recovery *r);
 
 /* transfer.c */
 /* Asks for one page of a move. */

@@ -30,11 +30,14 @@ const char *recovery_state_to_string(enum recovery_state state) {
     (BIT(RECOVERY_RESTING) | BIT(RECOVERY_SCANNING) | BIT(RECOVERY_WAITING) | BIT(RECOVERY_FAILING))
 
 static const unsigned ONLY_ASSERTED legal[_RECOVERY_STATE_MAX] = {
-    [RECOVERY_RESTING] = AT_WORK | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
-    [RECOVERY_SCANNING] = AT_WORK | BIT(RECOVERY_DRAINING),
-    [RECOVERY_WAITING] = AT_WORK | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
-    [RECOVERY_FAILING] = AT_WORK | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
-    [RECOVERY_PAUSED] = BIT(RECOVERY_RESTING) | BIT(RECOVERY_DRAINING),
+    [RECOVERY_RESTING] =
+        AT_WORK | BIT(RECOVERY_PAUSED) | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
+    [RECOVERY_SCANNING] = AT_WORK | BIT(RECOVERY_PAUSED) | BIT(RECOVERY_DRAINING),
+    [RECOVERY_WAITING] =
+        AT_WORK | BIT(RECOVERY_PAUSED) | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
+    [RECOVERY_FAILING] =
+        AT_WORK | BIT(RECOVERY_PAUSED) | BIT(RECOVERY_DRAINING) | BIT(RECOVERY_GONE),
+    [RECOVERY_PAUSED] = AT_WORK | BIT(RECOVERY_DRAINING),
     [RECOVERY_DRAINING] = BIT(RECOVERY_GONE),
     [RECOVERY_GONE] = 0,
 };
@@ -74,6 +77,15 @@ bool recovery_may_start(const struct recovery *r) {
 
     return r->state != RECOVERY_DRAINING && link_is_up(r->parts.link) && !away_now(&r->away) &&
            (r->trouble.kind == TROUBLE_NONE || retry);
+}
+
+bool recovery_may_claim(const struct recovery *r) {
+    return r->state != RECOVERY_PAUSED && r->state != RECOVERY_DRAINING &&
+           r->state != RECOVERY_GONE;
+}
+
+void recovery_unpend(struct recovery *r, uint64_t n) {
+    r->pending = r->pending > n ? r->pending - n : 0;
 }
 
 struct batch *batch_new(struct recovery *r) {
@@ -214,12 +226,17 @@ static void tell_owner(void *data) {
 
 /* --- the timer ------------------------------------------------------------------------------- */
 
+/* A pause is not changed by what happens to the server meanwhile. */
+static void enter_waiting(struct recovery *r) {
+    if (recovery_may_claim(r))
+        recovery_enter(r, RECOVERY_WAITING);
+}
+
 static void timer_fired(void *data) {
     struct recovery *r = data;
 
     if (!link_is_up(r->parts.link)) { /* the link calls when it is up */
-        if (r->state != RECOVERY_DRAINING)
-            recovery_enter(r, RECOVERY_WAITING);
+        enter_waiting(r);
         return;
     }
     r->retrying = r->trouble.kind != TROUBLE_NONE;
@@ -228,7 +245,7 @@ static void timer_fired(void *data) {
         recovery_wake(r);
     else if (r->trouble.order == ORDER_XACK && ledger_first(&r->ledger, HELD_DONE))
         recovery_wake(r);
-    else if (!r->scan.active)
+    else if (!r->scan.active && recovery_may_claim(r))
         scan_begin(r);
     recovery_wake(r);
 }
@@ -249,10 +266,12 @@ static void link_came_up(void *data) {
     ask_about_all(r);
     if (r->state == RECOVERY_WAITING && r->trouble.kind == TROUBLE_NONE)
         recovery_enter(r, r->scan.active ? RECOVERY_SCANNING : RECOVERY_RESTING);
-    /* The timer may have fired in vain; what was refused waits for it, also in mid-scan. */
+    /* The timer may have fired in vain; what was refused waits for it, also in mid-scan or paused.
+     */
     if (r->state == RECOVERY_DRAINING)
         r->retrying = r->trouble.kind != TROUBLE_NONE;
-    else if (!timer_armed(r->timer) && (!r->scan.active || r->trouble.kind != TROUBLE_NONE))
+    else if (!timer_armed(r->timer) &&
+             (r->trouble.kind != TROUBLE_NONE || (recovery_may_claim(r) && !r->scan.active)))
         timer_arm(r->timer, 0);
     recovery_changed(r);
     recovery_wake(r);
@@ -262,8 +281,8 @@ static void link_went_down(void *data) {
     struct recovery *r = data;
 
     away_begin(&r->away, clock_boottime());
-    if (r->state != RECOVERY_DRAINING && r->trouble.kind == TROUBLE_NONE)
-        recovery_enter(r, RECOVERY_WAITING);
+    if (r->trouble.kind == TROUBLE_NONE)
+        enter_waiting(r);
     recovery_changed(r);
     recovery_wake(r);
 }
@@ -361,6 +380,12 @@ void recovery_start(struct recovery *r, enum recovery_mode mode) {
     r->started = true;
 }
 
+/* A page that is on its way is waited for: what it claims is held and goes on, or is given back. */
+static void stop_scan(struct recovery *r) {
+    if (!r->scan.out)
+        scan_abort(r);
+}
+
 void recovery_drain(struct recovery *r) {
     if (r->state == RECOVERY_DRAINING || r->state == RECOVERY_GONE)
         return;
@@ -370,8 +395,40 @@ void recovery_drain(struct recovery *r) {
      * nobody wants to wait for results that could be acknowledged. */
     r->retrying = r->trouble.kind != TROUBLE_NONE;
     r->trouble.tries = 0;
-    if (!r->scan.out) /* else what the page claims is given back when it comes */
-        scan_abort(r);
+    stop_scan(r);
+    recovery_wake(r);
+}
+
+void recovery_run(struct recovery *r) {
+    if (recovery_may_claim(r) && !r->scan.active)
+        timer_arm(r->timer, 0);
+}
+
+void recovery_pause(struct recovery *r) {
+    if (!recovery_may_claim(r))
+        return;
+    recovery_enter(r, RECOVERY_PAUSED);
+    report_recovery_paused(r->subject, true);
+    if (r->trouble.kind == TROUBLE_NONE)
+        timer_disarm(r->timer);
+    timer_disarm(r->retry_timer);
+    stop_scan(r);
+    recovery_wake(r);
+}
+
+void recovery_resume(struct recovery *r) {
+    if (r->state != RECOVERY_PAUSED)
+        return;
+    if (r->trouble.kind != TROUBLE_NONE && trouble_is_error(r->trouble.kind))
+        recovery_enter(r, RECOVERY_FAILING);
+    else if (r->trouble.kind != TROUBLE_NONE || !link_is_up(r->parts.link))
+        recovery_enter(r, RECOVERY_WAITING);
+    else
+        recovery_enter(r, r->scan.active ? RECOVERY_SCANNING : RECOVERY_RESTING);
+    report_recovery_paused(r->subject, false);
+    if (!r->scan.active)
+        timer_arm(r->timer, 0);
+    timer_arm(r->retry_timer, 0);
     recovery_wake(r);
 }
 
@@ -404,6 +461,9 @@ void recovery_facts(const struct recovery *r, struct recovery_facts *ret) {
         .total = r->total,
         .passes = r->passes,
         .pending = r->pending,
+        .oldest = r->oldest,
+        .next_scan = r->scan.active || !recovery_may_claim(r) ? USEC_INFINITY : timer_due(r->timer),
+        .counters = report_counters(r->subject),
     };
 }
 

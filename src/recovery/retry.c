@@ -190,7 +190,7 @@ static void take_due(struct recovery *r, usec_t now) {
 void retry_tick(struct recovery *r) {
     usec_t now = clock_boottime();
 
-    if (r->state == RECOVERY_DRAINING || r->state == RECOVERY_GONE)
+    if (!recovery_may_claim(r))
         return;
     if (link_is_up(r->parts.link) && !away_now(&r->away) && r->trouble.kind == TROUBLE_NONE) {
         take_due(r, now);

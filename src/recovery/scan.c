@@ -52,7 +52,7 @@ static void scan_end(struct recovery *r) {
 
     if (r->trouble.kind == TROUBLE_NONE && r->state == RECOVERY_SCANNING)
         recovery_enter(r, RECOVERY_RESTING);
-    if (r->mode == RECOVERY_FOREVER && r->state != RECOVERY_DRAINING &&
+    if (r->mode == RECOVERY_FOREVER && recovery_may_claim(r) &&
         (r->trouble.kind == TROUBLE_NONE || r->retrying))
         timer_arm(r->timer, policy_jitter(interval, random_u32()));
     scan_close(r);
@@ -63,8 +63,8 @@ void scan_abort(struct recovery *r) {
         scan_close(r);
 }
 
-void scan_stop_if_draining(struct recovery *r) {
-    if (r->state == RECOVERY_DRAINING)
+void scan_stop_if_over(struct recovery *r) {
+    if (!recovery_may_claim(r))
         scan_abort(r);
 }
 
@@ -74,17 +74,18 @@ static void gate_reply(void *data, const struct answer *answer,
 
     r->scan.out = false;
     if (!recovery_answered(r, ORDER_XPENDING, answer) || !r->scan.active) {
-        scan_stop_if_draining(r);
+        scan_stop_if_over(r);
         return;
     }
     r->scan.gate_due = false;
     r->pending = summary->total;
+    r->oldest = summary->lowest;
     if (summary->total == 0) {
         trouble_leave(r, r->trouble.order); /* nothing is left that could be refused */
         bury_mended(r);
         scan_end(r);
     }
-    scan_stop_if_draining(r);
+    scan_stop_if_over(r);
 }
 
 void hold(struct recovery *r, struct entry_id id, const struct lease *lease, struct pass *pass) {
@@ -198,7 +199,7 @@ void scan_page_done(struct recovery *r, const char *cursor, bool at_end) {
         scan_restart(&r->scan);
     else
         (void)strcpy(r->scan.cursor, cursor);
-    scan_stop_if_draining(r);
+    scan_stop_if_over(r);
 }
 
 static void page_reply(void *data, const struct answer *answer,
@@ -210,7 +211,7 @@ static void page_reply(void *data, const struct answer *answer,
         LEDGER_FOREACH_ALL (&r->ledger, held)
             lease_unanswered(&held->lease, answer->sent);
     if (!recovery_answered(r, ORDER_XAUTOCLAIM, answer) || !r->scan.active) {
-        scan_stop_if_draining(r);
+        scan_stop_if_over(r);
         return;
     }
     page_take(r, answer, page);
@@ -255,7 +256,7 @@ static void page_begin(struct recovery *r) {
 }
 
 void scan_pump(struct recovery *r) {
-    if (!r->scan.active || r->scan.out || r->state == RECOVERY_DRAINING || away_now(&r->away) ||
+    if (!r->scan.active || r->scan.out || !recovery_may_claim(r) || away_now(&r->away) ||
         (r->trouble.kind != TROUBLE_NONE && !r->retrying) || r->handover.ids)
         return;
     if (r->scan.gate_due) {

@@ -88,6 +88,7 @@ static void page_take(struct recovery *r, const struct answer *answer,
         report_missing(r->subject, page->missing[i], r->settings->missing == MISSING_ACK);
     take_large(r, page);
     report_moved(r->subject, page->moved, page->acked, r->settings->target_stream);
+    recovery_unpend(r, page->acked);
     if (r->scan.active)
         take_account(r->scan.pass, page, done + page->left);
     if (!page->late && page->left == 0)
@@ -118,7 +119,7 @@ static void move_reply(void *data, const struct answer *answer, const struct mov
     if (page)
         page_take(r, answer, page);
     if (!recovery_answered(r, proved(r, answer, page), answer) || !r->scan.active) {
-        scan_stop_if_draining(r);
+        scan_stop_if_over(r);
         return;
     }
     r->time_guard.refused = false; /* the script could call TIME */

@@ -109,7 +109,7 @@ static void trouble_enter(struct recovery *r, enum trouble_kind kind, enum order
     if (r->mode == RECOVERY_ONCE && kind != TROUBLE_SLOW)
         scan_abort(r); /* nobody waits for it to mend */
     if (r->state != RECOVERY_GONE) {
-        if (r->state != RECOVERY_DRAINING)
+        if (r->state != RECOVERY_DRAINING && r->state != RECOVERY_PAUSED)
             recovery_enter(r, trouble_is_error(kind) ? RECOVERY_FAILING : RECOVERY_WAITING);
         timer_arm(r->timer, policy_jitter(trouble_wait(kind, t->tries++, r->settings->interval,
                                                        r->settings->min_idle),
