@@ -48,6 +48,10 @@ MUST_CHECK int link_new(struct loop *loop, const struct redis_settings *settings
  * state; not from the callback of a command nor from a listener's. */
 struct link *link_free(struct link *link);
 
+/* The same section in another set of settings, which are borrowed from now on: addresses, user and
+ * password file are equal, times may differ. The connection stays. */
+void link_tune(struct link *link, const struct redis_settings *settings);
+
 /* Begins to connect; from then on the link looks after itself. */
 void link_start(struct link *link);
 

@@ -228,6 +228,13 @@ void connection_greeted(struct connection *connection) {
         timer_arm(connection->timer, connection->settings.command_timeout);
 }
 
+void connection_set_timeout(struct connection *connection, usec_t command_timeout) {
+    connection->settings.command_timeout = command_timeout;
+    /* It may be due sooner now; one that is not looks again when it fires. */
+    if (connection->greeted && timer_armed(connection->timer))
+        timer_arm(connection->timer, 0);
+}
+
 usec_t connection_deadline(const struct connection *connection) {
     if (!connection->greeted)
         return timer_due(connection->timer);

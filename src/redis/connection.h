@@ -55,6 +55,9 @@ MUST_CHECK int connection_new(struct loop *loop, const struct connection_setting
 /* Whatever is still pending is answered with NULL. Not from within hiredis. */
 struct connection *connection_free(struct connection *connection);
 
+/* command_timeout, from the next answer on. */
+void connection_set_timeout(struct connection *connection, usec_t command_timeout);
+
 /* The greeting is done: from now on the outstanding answers are watched. */
 void connection_greeted(struct connection *connection);
 

@@ -310,6 +310,16 @@ int link_new(struct loop *loop, const struct redis_settings *settings, struct li
     return 0;
 }
 
+void link_tune(struct link *link, const struct redis_settings *settings) {
+    assert(settings->n_addresses == link->settings->n_addresses);
+    link->settings = settings;
+    link->topology.settings = settings;
+    link->backoff.min = settings->reconnect_min;
+    link->backoff.max = settings->reconnect_max;
+    if (link->connection)
+        connection_set_timeout(link->connection, settings->command_timeout);
+}
+
 struct link *link_free(struct link *link) {
     if (!link)
         return NULL;
