@@ -27,6 +27,7 @@ struct config_source {
     const char *path;                  /* the main file; its drop-ins are in <path>.d/ */
     const char *instance;              /* %i; NULL: "" */
     const char *credentials_directory; /* NULL: not set */
+    const char *runtime_directory;     /* for control_socket = auto; NULL: not set */
     bool check_only; /* a password_file that is a bare name and cannot be looked up is a warning */
 };
 
@@ -39,6 +40,11 @@ MUST_CHECK int config_load(const struct config_source *source, config_complain c
                            struct config **ret);
 struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config, config_free)
+
+/* Does [recovery NAME], or [redis NAME], say the same in both? False where one has none. What is
+ * compared is what the section says, with every default filled in and every key of the table. */
+bool config_recovery_equal(const struct config *a, const struct config *b, const char *name);
+bool config_redis_equal(const struct config *a, const struct config *b, const char *name);
 
 /* The effective configuration, every key of every section, as an INI file that config_load()
  * reads back to the same settings. */

@@ -17,6 +17,7 @@ struct daemon_settings {
     int log_level; /* syslog(3) priority */
     uint64_t max_handlers;
     uint64_t max_body_bytes;
+    const char *control_socket; /* an absolute path; NULL: off */
 };
 
 enum server_address_kind { SERVER_TCP, SERVER_UNIX };

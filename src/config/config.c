@@ -57,6 +57,8 @@ static int settle(struct config *config) {
     size_t i = 0;
 
     config->daemon = draft_first(memory, SECTION_DAEMON)->daemon;
+    if (strcmp(config->daemon.control_socket, "off") == 0)
+        config->daemon.control_socket = NULL;
     config->n_redis = draft_count(memory, SECTION_REDIS);
     config->n_recoveries = draft_count(memory, SECTION_RECOVERY);
     config->redis = memory_alloc(memory, (config->n_redis + 1) * sizeof(*config->redis));

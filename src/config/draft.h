@@ -29,6 +29,7 @@ struct redis_draft {
     const char *username;
     const char *password_file;
     int mode;
+    bool command_timeout_auto; /* it follows the recoveries on this server */
 };
 
 struct recovery_draft {

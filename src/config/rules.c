@@ -13,6 +13,7 @@
 #include "url.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT_WARNED 250
@@ -68,6 +69,30 @@ static void check_applies(struct rules *rules, const struct draft *draft) {
             complain(rules->complaints, draft_place(draft, rows[i].key),
                      "means nothing with handler = %s; accepted: a configuration without it",
                      schema_format(handler, draft, kind));
+}
+
+/* --- the daemon ------------------------------------------------------------------------------ */
+
+/* "auto" becomes what it stands for here. */
+static int find_control_socket(struct rules *rules, struct draft *draft) {
+    const char *directory = rules->source->runtime_directory;
+    char path[SOCKET_PATH_MAX + 2];
+
+    if (strcmp(draft->daemon.control_socket, "auto") != 0)
+        return 0;
+    draft->daemon.control_socket = "off";
+    if (!directory || directory[0] != '/')
+        return 0;
+    /* systemd separates several by colons. */
+    int n = snprintf(path, sizeof(path), "%.*s/control", (int)strcspn(directory, ":"), directory);
+    if (n > SOCKET_PATH_MAX) {
+        refuse(rules, draft, "control_socket",
+               "$RUNTIME_DIRECTORY is too long for a socket's path; accepted: a shorter path, or "
+               "off");
+        return 0;
+    }
+    draft->daemon.control_socket = memory_copy(rules->memory, path);
+    return draft->daemon.control_socket ? 0 : -ENOMEM;
 }
 
 /* --- servers --------------------------------------------------------------------------------- */
@@ -324,6 +349,7 @@ static void settle_command_timeout(struct rules *rules, struct draft *draft) {
     if (!draft_knows(draft, "command_timeout"))
         return;
     if (settings->command_timeout == VALUE_AUTO) {
+        draft->redis.command_timeout_auto = true;
         usec_t quarter = settings->smallest_min_idle / 4;
 
         settings->command_timeout =
@@ -392,6 +418,8 @@ int rules_apply(const struct config_source *source, struct config_memory *memory
 
     if (r == 0 && gethostname(rules.host, sizeof(rules.host) - 1) < 0)
         r = -errno;
+    if (r == 0)
+        r = find_control_socket(&rules, draft_first(memory, SECTION_DAEMON));
     for (struct draft *draft = servers(&rules); draft; draft = draft->next) {
         check_required(&rules, draft);
         if (r == 0)

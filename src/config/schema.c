@@ -48,6 +48,10 @@ static const struct row daemon_rows[] = {
      "Handlers at once in the whole daemon, shared fairly between the recoveries."},
     {"max_body_bytes", VALUE_SIZE, AT(daemon.max_body_bytes), "256M", MIB, 1024 * GIB, 0, NULL,
      "Bodies of entries held in memory at once in the whole daemon. Above it no attempt begins."},
+    {"control_socket", VALUE_SOCKET_PATH, AT(daemon.control_socket), "auto", 0, 0, 0, NULL,
+     "Where xautoclaimctl finds the daemon; its owner and its group may. auto: "
+     "$RUNTIME_DIRECTORY/control, which is /run/xautoclaimd/control in a service; off where that "
+     "is not set."},
 };
 
 static const struct row redis_rows[] = {
@@ -170,7 +174,7 @@ static const struct {
     [SECTION_DAEMON] = {"daemon",
                         daemon_rows,
                         sizeof(daemon_rows) / sizeof(daemon_rows[0]),
-                        {"control_socket", "metrics_listen", "metrics_public"}},
+                        {"metrics_listen", "metrics_public"}},
     [SECTION_REDIS] = {"redis",
                        redis_rows,
                        sizeof(redis_rows) / sizeof(redis_rows[0]),

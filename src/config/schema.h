@@ -9,6 +9,10 @@
 #include "complain.h"
 #include "draft.h"
 
+/* What sun_path takes. */
+#define SOCKET_PATH_MAX 107
+#define SOCKET_PATH_MAX_TEXT "107"
+
 enum value_type {
     VALUE_DURATION,      /* usec_t */
     VALUE_SIZE,          /* uint64_t */
@@ -20,6 +24,7 @@ enum value_type {
     VALUE_CONSUMER,      /* specifiers checked */
     VALUE_COMMAND,       /* splits into words, program absolute */
     VALUE_PASSWORD_FILE, /* absolute path, bare name, or empty */
+    VALUE_SOCKET_PATH,   /* absolute path, "auto", "off" */
     _VALUE_TYPE_MAX,
 };
 
@@ -66,6 +71,9 @@ MUST_CHECK int schema_parse(const struct row *row, const char *text, struct conf
 #define VALUE_TEXT_MAX 64
 const char *schema_format(const struct row *row, const struct draft *draft,
                           char buf[VALUE_TEXT_MAX]);
+
+/* Do two drafts of one kind have the same value? */
+bool schema_equal(const struct row *row, const struct draft *a, const struct draft *b);
 
 /* What is accepted, for people: "1s to 30d, such as 500ms, 60s or 1h 30m". */
 #define ACCEPTED_MAX 200

@@ -72,6 +72,8 @@ const char *schema_accepted(const struct row *row, char buf[ACCEPTED_MAX]) {
         return COMMAND_ACCEPTED;
     case VALUE_PASSWORD_FILE:
         return "an absolute path, or a bare name in $CREDENTIALS_DIRECTORY";
+    case VALUE_SOCKET_PATH:
+        return "an absolute path of at most " SOCKET_PATH_MAX_TEXT " bytes, auto, or off";
     case _VALUE_TYPE_MAX:
         break;
     }
@@ -137,6 +139,11 @@ static int check_password_file(const struct row *row, const char *text, char why
                    schema_accepted(row, accepted));
 }
 
+static bool is_socket_path(const char *text) {
+    return strcmp(text, "auto") == 0 || strcmp(text, "off") == 0 ||
+           (text[0] == '/' && strlen(text) <= SOCKET_PATH_MAX);
+}
+
 /* Checks of the values that are kept as text. */
 static int check_text(const struct row *row, const char *text, struct config_memory *memory,
                       char why[WHY_MAX]) {
@@ -158,6 +165,8 @@ static int check_text(const struct row *row, const char *text, struct config_mem
         return *text == '\0' ? 0 : command_split(text, memory, &argv, why);
     case VALUE_PASSWORD_FILE:
         return check_password_file(row, text, why);
+    case VALUE_SOCKET_PATH:
+        return is_socket_path(text) ? 0 : bad(row, text, "is not such a path", why);
     case VALUE_DURATION:
     case VALUE_SIZE:
     case VALUE_NUMBER:
@@ -207,11 +216,22 @@ int schema_parse(const struct row *row, const char *text, struct config_memory *
     case VALUE_CONSUMER:
     case VALUE_COMMAND:
     case VALUE_PASSWORD_FILE:
+    case VALUE_SOCKET_PATH:
         return parse_text(row, text, memory, draft, why);
     case _VALUE_TYPE_MAX:
         break;
     }
     return -EINVAL;
+}
+
+bool schema_equal(const struct row *row, const struct draft *a, const struct draft *b) {
+    const void *x = (const char *)a + row->offset, *y = (const char *)b + row->offset;
+
+    if (row->type == VALUE_CHOICE)
+        return *(const int *)x == *(const int *)y;
+    if (row->type > VALUE_CHOICE)
+        return strcmp(*(const char *const *)x, *(const char *const *)y) == 0;
+    return *(const uint64_t *)x == *(const uint64_t *)y;
 }
 
 static const char *format_choice(const struct row *row, int value) {

@@ -119,7 +119,8 @@ static void test_sections(void **state) {
 
 static void test_keys(void **state) {
     struct test_case *self = *state;
-    static const char daemon_keys[] = "drain_timeout, log_level, max_handlers, max_body_bytes";
+    static const char daemon_keys[] = "drain_timeout, log_level, max_handlers, max_body_bytes, "
+                                      "control_socket";
     static const char redis_keys[] = "url, username, password_file, mode, connect_timeout, "
                                      "command_timeout, reconnect_min, reconnect_max";
     char want[2048];
@@ -147,16 +148,25 @@ static void test_keys(void **state) {
 static void test_keys_that_are_not_built(void **state) {
     struct test_case *self = *state;
     static const char *const keys[][2] = {
-        {"daemon", "control_socket"},        {"daemon", "metrics_listen"},
-        {"daemon", "metrics_public"},        {"redis", "sentinel_master"},
-        {"redis", "sentinel_username"},      {"redis", "sentinel_password_file"},
-        {"redis", "tls_ca_cert_file"},       {"redis", "tls_ca_cert_dir"},
-        {"redis", "tls_cert_file"},          {"redis", "tls_key_file"},
-        {"redis", "tls_server_name"},        {"recovery a", "address"},
-        {"recovery a", "workers"},           {"recovery a", "delete_after_ack"},
-        {"recovery a", "keep_consumers"},    {"recovery a", "delete_idle_consumers"},
-        {"recovery a", "group_pattern"},     {"recovery a", "stream_pattern"},
-        {"recovery a", "discover_interval"}, {"recovery a", "discover_limit"},
+        {"daemon", "metrics_listen"},
+        {"daemon", "metrics_public"},
+        {"redis", "sentinel_master"},
+        {"redis", "sentinel_username"},
+        {"redis", "sentinel_password_file"},
+        {"redis", "tls_ca_cert_file"},
+        {"redis", "tls_ca_cert_dir"},
+        {"redis", "tls_cert_file"},
+        {"redis", "tls_key_file"},
+        {"redis", "tls_server_name"},
+        {"recovery a", "address"},
+        {"recovery a", "workers"},
+        {"recovery a", "delete_after_ack"},
+        {"recovery a", "keep_consumers"},
+        {"recovery a", "delete_idle_consumers"},
+        {"recovery a", "group_pattern"},
+        {"recovery a", "stream_pattern"},
+        {"recovery a", "discover_interval"},
+        {"recovery a", "discover_limit"},
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         char text[512], want[256];

@@ -105,6 +105,7 @@ static void test_the_print_of_defaults(void **state) {
                               "log_level = info\n"
                               "max_handlers = 256\n"
                               "max_body_bytes = 256M\n"
+                              "control_socket = off\n"
                               "\n"
                               "[redis]\n"
                               "url = redis://127.0.0.1:6379/0\n"
