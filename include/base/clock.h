@@ -22,6 +22,8 @@ typedef uint64_t usec_t;
 
 usec_t clock_monotonic(void);
 usec_t clock_boottime(void);
+/* The wall clock, since 1970: for ages of entry IDs that people read, never for decisions. */
+usec_t clock_realtime(void);
 
 /* Tests only: from now on both clocks stand still at these values, until the next
  * call or clock_test_release(). */

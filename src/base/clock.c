@@ -31,6 +31,10 @@ usec_t clock_boottime(void) {
     return clock_test.stopped ? clock_test.boottime : clock_read(CLOCK_BOOTTIME);
 }
 
+usec_t clock_realtime(void) {
+    return clock_read(CLOCK_REALTIME);
+}
+
 void clock_test_set(usec_t monotonic, usec_t boottime) {
     clock_test.stopped = true;
     clock_test.monotonic = monotonic;

@@ -3,6 +3,7 @@
 """Which room may include the doors of which, and where a library's headers may be seen.
 
     main -> daemon -> control, recovery -> redis, handler -> loop, report -> base
+    main -> control (its client)
     config -> base; main and daemon read it; everyone may see config/settings.h
 
 usage: arrows.py SOURCE-TREE | arrows.py --self-test
@@ -30,7 +31,7 @@ LIBRARIES = [
                  "sds.h", "alloc.h"], ["redis/*"]),
     ("inih", ["ini.h", "INIReader.h"], ["config/ini.c"]),
     ("popt", ["popt.h"], ["config/command.c"]),
-    ("jansson", ["jansson.h", "jansson_config.h"], ["handler/*"]),
+    ("jansson", ["jansson.h", "jansson_config.h"], ["handler/*", "control/*"]),
     ("libsystemd", ["systemd/*"], ["report/*"]),
 ]
 
@@ -149,6 +150,12 @@ CASES = [
     ("src/recovery/x.c", '#include "config/settings.h"', None),
     ("src/handler/x.c", '#include "loop/loop.h"', None),
     ("src/handler/x.c", '#include <jansson.h>', None),
+    ("src/daemon/x.c", '#include "control/control.h"', None),
+    ("src/control/x.c", '#include "loop/loop.h"', None),
+    ("src/control/x.c", '#include <jansson.h>', None),
+    ("src/control/x.c", '#include "recovery/recovery.h"', "sideways"),
+    ("src/control/x.c", '#include "daemon/daemon.h"', "nothing points up"),
+    ("src/control/x.c", '#include <event2/event.h>', "libevent"),
     ("src/loop/x.c", '#include <event2/event.h>', None),
     ("src/redis/connection.c", '#include <event2/event.h>', None),
     ("src/config/ini.c", '#include <ini.h>', None),
