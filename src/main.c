@@ -23,17 +23,6 @@ static void complain_to_log(void *data, const char *line) {
         report_config_error(line);
 }
 
-static int read_config(const struct options *options, struct config **ret) {
-    bool runs = options->mode == DAEMON_RUN;
-    const struct config_source source = {
-        .path = options->config,
-        .instance = NULL,
-        .credentials_directory = getenv("CREDENTIALS_DIRECTORY"),
-        .check_only = options->mode == DAEMON_CHECK || options->mode == DAEMON_PRINT_CONFIG,
-    };
-    return config_load(&source, runs ? complain_to_log : complain_to_terminal, NULL, ret);
-}
-
 static bool names_exist(const struct options *options, const struct config *config) {
     for (size_t i = 0; i < options->n_recoveries; i++) {
         bool found = false;
@@ -49,34 +38,44 @@ static bool names_exist(const struct options *options, const struct config *conf
     return true;
 }
 
-static enum daemon_exit act(const struct options *options, const struct config *config) {
+/* The configuration becomes the daemon's where one runs. */
+static enum daemon_exit act(const struct options *options, const struct config_source *source,
+                            struct config **config) {
     enum daemon_exit status = EXIT_STATUS_OK;
 
-    if (!names_exist(options, config))
+    if (!names_exist(options, *config))
         return EXIT_STATUS_USAGE;
     switch (options->mode) {
     case DAEMON_CHECK:
         return EXIT_STATUS_OK;
     case DAEMON_PRINT_CONFIG:
-        return config_print(config, stdout) < 0 ? EXIT_STATUS_BROKEN : EXIT_STATUS_OK;
+        return config_print(*config, stdout) < 0 ? EXIT_STATUS_BROKEN : EXIT_STATUS_OK;
     case DAEMON_RUN:
     case DAEMON_ONCE:
     case DAEMON_DRY_RUN:
         break;
     }
-    log_set_level(options->log_level >= 0 ? options->log_level : config->daemon.log_level);
-    return daemon_run(options, config, &status) < 0 ? EXIT_STATUS_BROKEN : status;
+    log_set_level(options->log_level >= 0 ? options->log_level : (*config)->daemon.log_level);
+    return daemon_run(options, source, TAKE(*config), &status) < 0 ? EXIT_STATUS_BROKEN : status;
 }
 
 static enum daemon_exit with_config(const struct options *options) {
+    const struct config_source source = {
+        .path = options->config,
+        .instance = NULL,
+        .credentials_directory = getenv("CREDENTIALS_DIRECTORY"),
+        .runtime_directory = getenv("RUNTIME_DIRECTORY"),
+        .check_only = options->mode == DAEMON_CHECK || options->mode == DAEMON_PRINT_CONFIG,
+    };
+    config_complain complain = options->mode == DAEMON_RUN ? complain_to_log : complain_to_terminal;
     CLEANUP(config_freep) struct config *config = NULL;
-    int error = read_config(options, &config);
+    int error = config_load(&source, complain, NULL, &config);
 
     if (error < 0)
         return EXIT_STATUS_BROKEN;
     if (error == CONFIG_E_INVALID)
         return EXIT_STATUS_CONFIG;
-    return act(options, config);
+    return act(options, &source, &config);
 }
 
 int main(int argc, char **argv) {

@@ -19,6 +19,7 @@ enum daemon_exit {
 };
 
 /* Runs until it is told to stop (DAEMON_ONCE, DAEMON_DRY_RUN: until done) and says with which
- * status to exit. Options and configuration are borrowed. Negative: could not go on. */
-MUST_CHECK int daemon_run(const struct options *options, const struct config *config,
-                          enum daemon_exit *ret);
+ * status to exit. Options and source, from which a reload reads again, are borrowed; the
+ * configuration becomes the daemon's. Negative: could not go on. */
+MUST_CHECK int daemon_run(const struct options *options, const struct config_source *source,
+                          struct config *config, enum daemon_exit *ret);

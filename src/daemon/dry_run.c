@@ -7,6 +7,7 @@
 #include "recovery/dry_run.h"
 #include <errno.h>
 #include <stdio.h>
+#include <utlist.h>
 
 struct listing {
     struct daemon *daemon;
@@ -43,23 +44,27 @@ static void list_done(void *data, enum dry_run_result result, const char *why) {
 }
 
 int daemon_dry_run(struct daemon *d, enum daemon_exit *ret) {
-    CLEANUP_FREE struct listing *listings = calloc(d->n_members + 1, sizeof(*listings));
-    size_t open = d->n_members;
+    size_t n_members = members_count(d), open = n_members, n = 0;
+    CLEANUP_FREE struct listing *listings = calloc(n_members + 1, sizeof(*listings));
     int error = listings ? 0 : -ENOMEM;
+    const struct member *member;
+    const struct server *server;
 
-    for (size_t i = 0; error == 0 && i < d->n_members; i++) {
-        struct listing *listing = &listings[i];
+    DL_FOREACH (d->members, member) {
+        struct listing *listing = &listings[n++];
         const struct dry_run_owner owner = {list_entry, list_done, listing};
 
-        *listing = (struct listing){.daemon = d, .settings = d->members[i].settings, .open = &open};
-        error = dry_run_new(listing->settings, d->members[i].link, &owner, &listing->dry_run);
+        if (error < 0)
+            break;
+        *listing = (struct listing){.daemon = d, .settings = member->settings, .open = &open};
+        error = dry_run_new(listing->settings, member->server->link, &owner, &listing->dry_run);
     }
-    for (size_t i = 0; error == 0 && i < d->config->n_redis; i++)
-        if (d->links[i])
-            link_start(d->links[i]);
+    if (error == 0)
+        DL_FOREACH (d->servers, server)
+            link_start(server->link);
     if (error == 0 && open > 0)
         error = loop_run(d->loop);
-    for (size_t i = 0; error == 0 && i < d->n_members; i++) {
+    for (size_t i = 0; error == 0 && i < n_members; i++) {
         listings[i].dry_run = dry_run_free(listings[i].dry_run);
         if (listings[i].status > *ret)
             *ret = listings[i].status;

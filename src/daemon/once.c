@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <utlist.h>
 
 static enum daemon_exit summary_line(const struct recovery_facts *facts) {
     const struct report_pass *total = &facts->total;
@@ -35,12 +36,13 @@ static enum daemon_exit summary_line(const struct recovery_facts *facts) {
 
 enum daemon_exit once_summary(const struct daemon *d) {
     enum daemon_exit worst = EXIT_STATUS_OK;
+    const struct member *member;
 
-    for (size_t i = 0; i < d->n_members; i++) {
+    DL_FOREACH (d->members, member) {
         struct recovery_facts facts;
         enum daemon_exit one;
 
-        recovery_facts(d->members[i].recovery, &facts);
+        recovery_facts(member->recovery, &facts);
         one = summary_line(&facts);
         worst = one > worst ? one : worst;
     }

@@ -81,45 +81,88 @@ static void say_last_pass(struct sentence *s, const struct recovery_facts *facts
         say(s, ", %" PRIu64 " deleted", last->last_pass.deleted);
 }
 
-void status_compose(const struct recovery_facts *facts, size_t n, bool stopping,
-                    char text[NOTIFY_STATUS_MAX + 1], char state[NOTIFY_STATUS_MAX + 1]) {
+/* What a reload has ended and what it will be followed by. */
+static void say_draining(struct sentence *s, const struct status_view *view) {
+    size_t draining = 0, running = 0;
+
+    for (size_t i = 0; i < view->n; i++)
+        if (view->facts[i].state == RECOVERY_DRAINING) {
+            draining++;
+            running += view->facts[i].running;
+        }
+    if (draining > 0)
+        say(s, ", %zu draining (%zu running handler%s)", draining, running,
+            running == 1 ? "" : "s");
+}
+
+static void say_paused(struct sentence *s, const struct status_view *view) {
+    size_t paused = 0;
+
+    for (size_t i = 0; i < view->n; i++)
+        paused += view->facts[i].state == RECOVERY_PAUSED ? 1 : 0;
+    if (paused > 0)
+        say(s, ", %zu paused", paused);
+}
+
+void status_compose(const struct status_view *view, char text[NOTIFY_STATUS_MAX + 1],
+                    char state[NOTIFY_STATUS_MAX + 1]) {
     struct sentence s = {.text = text};
     size_t held = 0, running = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        held += facts[i].held;
-        running += facts[i].running;
+    for (size_t i = 0; i < view->n; i++) {
+        held += view->facts[i].held;
+        running += view->facts[i].running;
     }
     text[0] = '\0';
-    if (n == 0)
+    if (view->reload_failed && view->reload_failed[0] != '\0')
+        say(&s, "reload failed at %s; the old configuration is in force; ", view->reload_failed);
+    if (view->configured == 0)
         say(&s, "nothing to do: no [recovery] is configured");
     else
-        say_count(&s, n, "recover");
-    if (stopping)
+        say_count(&s, view->configured, "recover");
+    if (view->stopping)
         say(&s, ", stopping: waiting for %zu running handler%s", running, running == 1 ? "" : "s");
-    say_troubled(&s, facts, n, true);
-    say_troubled(&s, facts, n, false);
+    else
+        say_draining(&s, view);
+    say_paused(&s, view);
+    say_troubled(&s, view->facts, view->n, true);
+    say_troubled(&s, view->facts, view->n, false);
     memcpy(state, text, s.used + 1);
-    say_last_pass(&s, facts, n);
+    say_last_pass(&s, view->facts, view->n);
     if (held > 0)
         say(&s, "; holding %zu", held);
+}
+
+void status_sentence(const struct daemon *d, char text[NOTIFY_STATUS_MAX + 1],
+                     char state[NOTIFY_STATUS_MAX + 1]) {
+    struct status_view view = {
+        .configured = members_count(d), .reload_failed = d->reload_failed, .stopping = d->stopping};
+    struct recovery_facts *facts = members_facts(d, &view.n);
+
+    view.facts = facts;
+    if (facts) {
+        status_compose(&view, text, state);
+        free(facts);
+    } else {
+        (void)snprintf(text, NOTIFY_STATUS_MAX + 1, "out of memory");
+        state[0] = '\0';
+    }
+}
+
+static void remember(struct status *status, const char *text, const char *state) {
+    (void)strcpy(status->sent, text);
+    (void)strcpy(status->sent_state, state);
+    status->sent_at = clock_monotonic();
 }
 
 void status_update(struct daemon *d) {
     struct status *status = &d->status;
     char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
-    struct recovery_facts *facts;
     usec_t now = clock_monotonic();
 
     if (d->options->mode == DAEMON_ONCE)
         return;
-    facts = calloc(d->n_members + 1, sizeof(*facts));
-    if (!facts)
-        return;
-    for (size_t i = 0; i < d->n_members; i++)
-        recovery_facts(d->members[i].recovery, &facts[i]);
-    status_compose(facts, d->n_members, d->stopping, text, state);
-    free(facts);
+    status_sentence(d, text, state);
     if (strcmp(text, status->sent) == 0)
         return;
     if (strcmp(state, status->sent_state) == 0 &&
@@ -128,10 +171,16 @@ void status_update(struct daemon *d) {
             timer_arm(status->timer, STATUS_INTERVAL - usec_sub(now, status->sent_at));
         return;
     }
-    memcpy(status->sent, text, sizeof(text));
-    memcpy(status->sent_state, state, sizeof(state));
-    status->sent_at = now;
+    remember(status, text, state);
     notify_status(text);
+}
+
+void status_ready(struct daemon *d) {
+    char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
+
+    status_sentence(d, text, state);
+    remember(&d->status, text, state);
+    notify_ready(text);
 }
 
 static void status_timer_fired(void *data) {
@@ -139,14 +188,12 @@ static void status_timer_fired(void *data) {
 }
 
 int status_init(struct daemon *d) {
-    struct status *status = &d->status;
-    int error = timer_new(d->loop, status_timer_fired, d, &status->timer);
+    int error = timer_new(d->loop, status_timer_fired, d, &d->status.timer);
 
     if (error < 0)
         return error;
-    status_update(d);
     if (d->options->mode == DAEMON_RUN)
-        notify_ready(status->sent);
+        status_ready(d);
     return 0;
 }
 

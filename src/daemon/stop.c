@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Signals and the drain: SIGTERM or SIGINT stops new claims, lets running handlers go on for
- * drain_timeout, then ends them; a second one ends them at once.
+ * drain_timeout, then ends them; a second one ends them at once. SIGHUP reloads.
  */
 #include "inside.h"
 
-#include "report/report.h"
 #include <signal.h>
+#include <utlist.h>
 
 /* After handlers were told to stop: their SIGKILL comes 5 s later, then they must be gone. */
 #define STOP_GRACE (7 * USEC_PER_SEC)
 #define KILL_GRACE (1 * USEC_PER_SEC)
 
 static void count_held(const struct daemon *d, size_t *ret_running, size_t *ret_held) {
+    const struct member *member;
+
     *ret_running = *ret_held = 0;
-    for (size_t i = 0; i < d->n_members; i++) {
+    DL_FOREACH (d->members, member) {
         struct recovery_facts facts;
 
-        recovery_facts(d->members[i].recovery, &facts);
+        recovery_facts(member->recovery, &facts);
         *ret_running += facts.running;
         *ret_held += facts.held;
     }
 }
 
 static void cut_short(struct daemon *d, bool kill, const char *why) {
+    struct member *member;
     size_t running, held;
 
     count_held(d, &running, &held);
     report_drain_cut_short(running, why);
     d->cut_short = true;
-    for (size_t i = 0; i < d->n_members; i++)
-        recovery_cut_short(d->members[i].recovery, kill);
+    DL_FOREACH (d->members, member)
+        recovery_cut_short(member->recovery, kill);
     timer_arm(d->drain_timer, kill ? KILL_GRACE : STOP_GRACE);
 }
 
 /* A server that does not answer holds up the end: what is out is left unknown. */
 static void give_up_links(struct daemon *d) {
-    for (size_t i = 0; i < d->config->n_redis; i++)
-        if (d->links[i])
-            link_drop(d->links[i], "stopping", NULL);
+    struct server *server;
+
+    DL_FOREACH (d->servers, server)
+        link_drop(server->link, "stopping", NULL);
 }
 
 static void drain_timer_fired(void *data) {
@@ -51,7 +55,8 @@ static void drain_timer_fired(void *data) {
 }
 
 static void begin_drain(struct daemon *d, const char *signal_name) {
-    usec_t timeout = d->config->daemon.drain_timeout;
+    usec_t timeout = d->edition->config->daemon.drain_timeout;
+    struct member *member;
     size_t running, held;
 
     count_held(d, &running, &held);
@@ -60,10 +65,13 @@ static void begin_drain(struct daemon *d, const char *signal_name) {
     notify_stopping("stopping");
     notify_extend_timeout(usec_add(timeout, STOP_GRACE + 5 * USEC_PER_SEC));
     status_update(d);
-    if (d->n_members == 0)
+    if (!d->members)
         loop_stop(d->loop);
-    for (size_t i = 0; i < d->n_members; i++)
-        recovery_drain(d->members[i].recovery);
+    DL_FOREACH (d->members, member) {
+        if (member->patience)
+            timer_disarm(member->patience);
+        recovery_drain(member->recovery);
+    }
     timer_arm(d->drain_timer, timeout);
 }
 
@@ -82,8 +90,12 @@ static void sigint(void *data) {
     stop_signal(data, "SIGINT");
 }
 
-/* Its default would end the daemon. */
+/* Where nothing is reloaded, its default would still end the daemon. */
 static void sighup(void *data) {
+    struct daemon *d = data;
+
+    if (d->options->mode == DAEMON_RUN)
+        (void)reload(d, NULL);
 }
 
 int stop_init(struct daemon *d) {

@@ -6,19 +6,20 @@
  */
 #include "inside.h"
 
-#include "report/report.h"
+#include <utlist.h>
 
 /* How late something may be on a busy machine. */
 #define LATE (10 * USEC_PER_SEC)
 
 static usec_t earliest_deadline(const struct daemon *d) {
     usec_t earliest = USEC_INFINITY;
+    const struct member *member;
+    const struct server *server;
 
-    for (size_t i = 0; i < d->n_members; i++)
-        earliest = usec_min(earliest, recovery_deadline(d->members[i].recovery));
-    for (size_t i = 0; i < d->config->n_redis; i++)
-        if (d->links[i])
-            earliest = usec_min(earliest, link_deadline(d->links[i]));
+    DL_FOREACH (d->members, member)
+        earliest = usec_min(earliest, recovery_deadline(member->recovery));
+    DL_FOREACH (d->servers, server)
+        earliest = usec_min(earliest, link_deadline(server->link));
     return earliest;
 }
 

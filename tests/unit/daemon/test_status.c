@@ -12,7 +12,9 @@ static const struct recovery_settings invoices = {.name = "invoices", .redis = &
 static void compose(const struct recovery_facts *facts, size_t n, bool stopping, const char *want) {
     char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
 
-    status_compose(facts, n, stopping, text, state);
+    const struct status_view view = {.facts = facts, .n = n, .configured = n, .stopping = stopping};
+
+    status_compose(&view, text, state);
     assert_string_equal(text, want);
     assert_memory_equal(text, state, strlen(state));
 }
@@ -73,6 +75,28 @@ static void test_stopping(void **state) {
     compose(facts, 1, true, "1 recovery, stopping: waiting for 2 running handlers; holding 2");
 }
 
+static void compose_view(const struct status_view *view, const char *want) {
+    char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
+
+    status_compose(view, text, state);
+    assert_string_equal(text, want);
+    assert_memory_equal(text, state, strlen(state));
+}
+
+static void test_after_a_reload(void **state) {
+    const struct recovery_facts facts[] = {
+        {.settings = &orders, .trouble = "", .state = RECOVERY_PAUSED},
+        {.settings = &invoices, .trouble = "", .state = RECOVERY_DRAINING, .running = 1, .held = 1},
+    };
+
+    compose_view(&(struct status_view){.facts = facts, .n = 2, .configured = 1},
+                 "1 recovery, 1 draining (1 running handler), 1 paused; holding 1");
+    compose_view(
+        &(struct status_view){.facts = facts, .n = 1, .configured = 1, .reload_failed = "x.conf:3"},
+        "reload failed at x.conf:3; the old configuration is in force; 1 recovery, "
+        "1 paused");
+}
+
 static void test_never_longer_than_200_bytes(void **state) {
     char long_phrase[1000];
     char text[NOTIFY_STATUS_MAX + 1], state_text[NOTIFY_STATUS_MAX + 1];
@@ -80,7 +104,8 @@ static void test_never_longer_than_200_bytes(void **state) {
 
     memset(long_phrase, 'x', sizeof(long_phrase) - 1);
     long_phrase[sizeof(long_phrase) - 1] = '\0';
-    status_compose(facts, 1, false, text, state_text);
+    status_compose(&(struct status_view){.facts = facts, .n = 1, .configured = 1}, text,
+                   state_text);
     assert_int_equal(strlen(text), NOTIFY_STATUS_MAX);
 }
 
@@ -92,6 +117,7 @@ int main(void) {
         cmocka_unit_test(test_errors_come_first_and_the_link_speaks_for_all),
         cmocka_unit_test(test_where_nothing_runs),
         cmocka_unit_test(test_stopping),
+        cmocka_unit_test(test_after_a_reload),
         cmocka_unit_test(test_never_longer_than_200_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

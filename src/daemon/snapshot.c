@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of the whole daemon, as the control socket tells it.
+ */
+#include "inside.h"
+
+#include "base/cleanup.h"
+#include "control/status.h"
+#include <errno.h>
+#include <unistd.h>
+#include <utlist.h>
+
+static const char *const link_states[_LINK_STATE_MAX] = {
+    [LINK_DOWN] = "down",
+    [LINK_RESOLVING] = "resolving",
+    [LINK_CONNECTING] = "connecting",
+    [LINK_GREETING] = "greeting",
+    [LINK_UP] = "up",
+    [LINK_CLOSING] = "closing",
+};
+
+static void copy_numbers(const struct report_pass *pass, uint64_t numbers[_STATUS_NUMBER_MAX]) {
+    numbers[STATUS_CLAIMED] = pass->claimed;
+    numbers[STATUS_OK] = pass->ok;
+    numbers[STATUS_FAILED] = pass->failed;
+    numbers[STATUS_REJECTED] = pass->rejected;
+    numbers[STATUS_EXHAUSTED] = pass->exhausted;
+    numbers[STATUS_DEFERRED] = pass->deferred;
+    numbers[STATUS_MISSING] = pass->missing;
+    numbers[STATUS_LOST] = pass->lost;
+    numbers[STATUS_RELEASED] = pass->released;
+    numbers[STATUS_DELETED] = pass->deleted;
+    numbers[STATUS_DEAD_LETTERED] = pass->dead_lettered;
+    numbers[STATUS_ACKED] = pass->acked;
+}
+
+static usec_t from_now(usec_t when, usec_t now) {
+    return when == USEC_INFINITY ? USEC_INFINITY : usec_sub(when, now);
+}
+
+static void copy_recovery(const struct member *member, struct status_recovery *ret) {
+    usec_t now = clock_monotonic();
+    struct recovery_facts facts;
+
+    recovery_facts(member->recovery, &facts);
+    *ret = (struct status_recovery){
+        .name = facts.settings->name,
+        .state = recovery_state_to_string(facts.state),
+        .trouble = facts.trouble,
+        .stream = facts.settings->stream,
+        .group = facts.settings->group,
+        .consumer = facts.settings->consumer,
+        .redis = facts.settings->redis->name,
+        .pending = facts.pending,
+        .oldest = facts.pending > 0 ? status_age(facts.oldest.ms, clock_realtime() / USEC_PER_MSEC)
+                                    : USEC_INFINITY,
+        .held = facts.held,
+        .running = facts.running,
+        .next_scan = from_now(facts.next_scan, now),
+        .last_pass = facts.last_pass_at > 0 ? usec_sub(now, facts.last_pass_at) : USEC_INFINITY,
+        .passes = facts.passes,
+    };
+    copy_numbers(&facts.last_pass, ret->last);
+    copy_numbers(&facts.total, ret->total);
+}
+
+static void copy_server(const struct server *server, struct status_server *ret) {
+    *ret = (struct status_server){
+        .name = server->settings->name,
+        .address = link_address(server->link),
+        .state = link_states[link_state(server->link)],
+        .trouble = link_is_up(server->link) ? "" : link_trouble(server->link),
+        .recoveries = server->users,
+    };
+}
+
+int snapshot_write(const struct daemon *d, FILE *out) {
+    char sentence[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
+    CLEANUP_FREE struct status_recovery *recoveries = NULL;
+    CLEANUP_FREE struct status_server *servers = NULL;
+    struct control_status status = {.version = PROJECT_VERSION, .sentence = sentence};
+    const struct member *member;
+    const struct server *server;
+
+    DL_COUNT(d->members, member, status.n_recoveries);
+    DL_COUNT(d->servers, server, status.n_servers);
+    recoveries = calloc(status.n_recoveries + 1, sizeof(*recoveries));
+    servers = calloc(status.n_servers + 1, sizeof(*servers));
+    if (!recoveries || !servers)
+        return -ENOMEM;
+    status_sentence(d, sentence, state);
+    status.pid = (uint64_t)getpid();
+    status.up = usec_sub(clock_boottime(), d->started);
+    status.n_recoveries = status.n_servers = 0;
+    DL_FOREACH (d->members, member)
+        if (!member->gone)
+            copy_recovery(member, &recoveries[status.n_recoveries++]);
+    DL_FOREACH (d->servers, server)
+        copy_server(server, &servers[status.n_servers++]);
+    status.recoveries = recoveries;
+    status.servers = servers;
+    return status_write(&status, out);
+}
