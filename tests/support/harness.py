@@ -30,6 +30,8 @@ from resp import Client, ReplyError  # noqa: E402,F401
 
 DAEMON = os.environ.get("XAUTOCLAIMD", "")
 PROXY = os.environ.get("FAULTPROXY", "")
+CTL = os.environ.get("XAUTOCLAIMCTL") or os.path.join(
+    os.path.dirname(os.path.abspath(DAEMON)), "xautoclaimctl")
 # Built beside them.
 JOURNAL_SHIM = os.environ.get("JOURNAL_SHIM") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(DAEMON))), "tests", "support",
@@ -200,7 +202,8 @@ class Daemon:
         self.notify = NotifySocket(os.path.join(self.directory, "notify"))
         self.journal = FakeJournal(os.path.join(self.directory, "journal", "socket"))
         self.stderr_path = os.path.join(self.directory, "stderr")
-        self.arguments = ["--config", self.config_path, "--log-level", level, *arguments]
+        self.arguments = ["--config", self.config_path,
+                          *(["--log-level", level] if level else []), *arguments]
         self.environment = environment or {}
         self.wrapper = list(wrapper)
         self.preload = ":".join([JOURNAL_SHIM, *preload])
@@ -259,6 +262,17 @@ class Daemon:
         """SIGTERM; returns the exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
+
+    @property
+    def control(self):
+        """The control socket of a daemon that was started with RUNTIME_DIRECTORY in its own."""
+        return os.path.join(self.directory, "control")
+
+    def ctl(self, *arguments):
+        """Runs xautoclaimctl: (exit status, standard output, standard error)."""
+        done = subprocess.run([CTL, "--socket", self.control, *arguments], capture_output=True,
+                              text=True, timeout=DEADLINE, check=False)
+        return done.returncode, done.stdout, done.stderr
 
     def kill(self):
         self.process.kill()
@@ -392,6 +406,12 @@ class Test(unittest.TestCase):
         self.assertNotIn("Sanitizer", errors)
         self.assertNotIn("runtime error", errors)
         self.assertNotIn("Assertion", errors)
+
+    def controlled(self, config, *arguments, **keywords):
+        """A daemon with a control socket."""
+        directory = self.path(keywords.get("name", "daemon"))
+        environment = {"RUNTIME_DIRECTORY": directory, **keywords.pop("environment", {})}
+        return self.daemon(config, *arguments, environment=environment, **keywords)
 
     def proxy(self, upstream, **keywords):
         proxy = Proxy(self.dir, upstream, **keywords)
