@@ -34,6 +34,23 @@ static void copy_numbers(const struct report_pass *pass, uint64_t numbers[_STATU
     numbers[STATUS_ACKED] = pass->acked;
 }
 
+/* Passes are accounted when they end; what can be counted while they go on is. */
+static void copy_totals(const struct recovery_facts *facts, uint64_t numbers[_STATUS_NUMBER_MAX]) {
+    const struct recovery_counters *live = facts->counters;
+
+    copy_numbers(&facts->total, numbers);
+    numbers[STATUS_CLAIMED] = live->claimed;
+    numbers[STATUS_OK] = live->attempts_ok;
+    numbers[STATUS_FAILED] = live->attempts_retry;
+    numbers[STATUS_REJECTED] = live->attempts_reject;
+    numbers[STATUS_MISSING] = live->missing;
+    numbers[STATUS_LOST] = live->lost;
+    numbers[STATUS_RELEASED] = live->released;
+    numbers[STATUS_DELETED] = live->deleted;
+    numbers[STATUS_DEAD_LETTERED] = live->dead_lettered;
+    numbers[STATUS_ACKED] = live->acked;
+}
+
 static usec_t from_now(usec_t when, usec_t now) {
     return when == USEC_INFINITY ? USEC_INFINITY : usec_sub(when, now);
 }
@@ -61,7 +78,7 @@ static void copy_recovery(const struct member *member, struct status_recovery *r
         .passes = facts.passes,
     };
     copy_numbers(&facts.last_pass, ret->last);
-    copy_numbers(&facts.total, ret->total);
+    copy_totals(&facts, ret->total);
 }
 
 static void copy_server(const struct server *server, struct status_server *ret) {

@@ -79,6 +79,7 @@ class Status(Control):
         self.assertEqual((facts["stream"], facts["group"], facts["consumer"], facts["trouble"]),
                          ("orders", "workers", "recoverer", ""))
         self.assertIsNone(facts["last_pass"])
+        self.assertEqual(facts["total"]["claimed"], 3)  # while the pass goes on
         self.assertEqual(whole["pid"], daemon.pid)
         self.assertIn("2 recoveries", whole["status"])
         self.assertEqual([(s["state"], s["recoveries"]) for s in whole["servers"]], [("up", 2)])
