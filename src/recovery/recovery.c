@@ -266,8 +266,7 @@ static void link_came_up(void *data) {
     ask_about_all(r);
     if (r->state == RECOVERY_WAITING && r->trouble.kind == TROUBLE_NONE)
         recovery_enter(r, r->scan.active ? RECOVERY_SCANNING : RECOVERY_RESTING);
-    /* The timer may have fired in vain; what was refused waits for it, also in mid-scan or paused.
-     */
+    /* The timer may have fired in vain; what was refused waits for it, mid-scan and paused too. */
     if (r->state == RECOVERY_DRAINING)
         r->retrying = r->trouble.kind != TROUBLE_NONE;
     else if (!timer_armed(r->timer) &&
