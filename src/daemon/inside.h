@@ -56,6 +56,7 @@ struct status {
     char sent_state[NOTIFY_STATUS_MAX + 1]; /* the part of it that is the state */
     usec_t sent_at;
     struct timer *timer;
+    struct deferred *soon;
 };
 
 #define WHERE_MAX 128
@@ -132,7 +133,7 @@ void stop_done(struct daemon *d);
 /* status.c */
 int status_init(struct daemon *d);
 void status_done(struct daemon *d);
-/* Something has changed: told at once where it is the state, else within a few seconds. */
+/* Something has changed: told in this turn where it is the state, else within a few seconds. */
 void status_update(struct daemon *d);
 /* READY=1 with the sentence. */
 void status_ready(struct daemon *d);

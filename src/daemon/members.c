@@ -169,7 +169,7 @@ static void member_free(struct daemon *d, struct member *member) {
     free(member);
 }
 
-static void start_missing(struct daemon *d);
+static void start_missing(struct daemon *d, const struct member *gone);
 
 static void member_changed(void *data) {
     struct member *member = data;
@@ -181,7 +181,7 @@ static void member_changed(void *data) {
 static void member_left(struct daemon *d, struct member *member) {
     struct member *heir;
 
-    start_missing(d);
+    start_missing(d, member);
     heir = members_find(d, member->settings->name);
     if (member->paused && heir)
         recovery_pause(heir->recovery);
@@ -269,13 +269,22 @@ static int start_one(struct daemon *d, const struct recovery_settings *settings)
     return 0;
 }
 
-static void start_missing(struct daemon *d) {
+static bool has_waited_for(const struct recovery_settings *settings, const struct member *gone) {
+    return strcmp(settings->name, gone->settings->name) == 0 ||
+           (strcmp(settings->stream, gone->settings->stream) == 0 &&
+            strcmp(settings->group, gone->settings->group) == 0);
+}
+
+/* gone: look only at what may have waited for that one; NULL: at all. */
+static void start_missing(struct daemon *d, const struct member *gone) {
     const struct config *config = d->edition->config;
 
     for (size_t i = 0; i < config->n_recoveries; i++) {
         const struct recovery_settings *settings = &config->recoveries[i];
         int error;
 
+        if (gone && !has_waited_for(settings, gone))
+            continue;
         if (!is_chosen(d->options, settings->name) || members_find(d, settings->name) ||
             must_wait(d, settings))
             continue;
@@ -315,7 +324,7 @@ void members_adopt(struct daemon *d, struct edition *edition, struct report_relo
         member_adopt(d, member, &count);
     edition_leave(old);
     count.added = members_count(d) - count.unchanged - count.changed;
-    start_missing(d);
+    start_missing(d, NULL);
     *ret = count;
 }
 

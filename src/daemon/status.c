@@ -155,13 +155,12 @@ static void remember(struct status *status, const char *text, const char *state)
     status->sent_at = clock_monotonic();
 }
 
-void status_update(struct daemon *d) {
+static void tell(void *data) {
+    struct daemon *d = data;
     struct status *status = &d->status;
     char text[NOTIFY_STATUS_MAX + 1], state[NOTIFY_STATUS_MAX + 1];
     usec_t now = clock_monotonic();
 
-    if (d->options->mode == DAEMON_ONCE)
-        return;
     status_sentence(d, text, state);
     if (strcmp(text, status->sent) == 0)
         return;
@@ -183,13 +182,17 @@ void status_ready(struct daemon *d) {
     notify_ready(text);
 }
 
-static void status_timer_fired(void *data) {
-    status_update(data);
+/* Once a turn, however much has changed in it. */
+void status_update(struct daemon *d) {
+    if (d->options->mode != DAEMON_ONCE)
+        deferred_call(d->status.soon);
 }
 
 int status_init(struct daemon *d) {
-    int error = timer_new(d->loop, status_timer_fired, d, &d->status.timer);
+    int error = timer_new(d->loop, tell, d, &d->status.timer);
 
+    if (error == 0)
+        error = deferred_new(d->loop, tell, d, &d->status.soon);
     if (error < 0)
         return error;
     if (d->options->mode == DAEMON_RUN)
@@ -198,5 +201,6 @@ int status_init(struct daemon *d) {
 }
 
 void status_done(struct daemon *d) {
+    d->status.soon = deferred_free(d->status.soon);
     d->status.timer = timer_free(d->status.timer);
 }

@@ -6,7 +6,6 @@ nothing. No handler is interrupted, none of its results is lost, nothing grows."
 import os
 import signal
 import time
-import unittest
 
 import harness
 from harness import GROUP, STREAM, Test, config, pending, pending_count, recovery, strand, write
@@ -388,6 +387,10 @@ class Many(Reload):
             rss = next(int(x.split()[1]) for x in file if x.startswith("VmRSS"))
         return rss, len(os.listdir(f"/proc/{daemon.pid}/fd"))
 
+    def is_sanitized(self):
+        with open(harness.DAEMON, "rb") as file:
+            return b"__asan_init" in file.read()
+
     def children(self, daemon):
         with open(f"/proc/{daemon.pid}/task/{daemon.pid}/children") as file:
             return len(file.read().split())
@@ -432,7 +435,8 @@ class Many(Reload):
         self.assertEqual(len(handled), len(set(handled)))
         half = len(sizes) // 2
         early, late = (max(s[0] for s in sizes[:half]), max(s[0] for s in sizes[half:]))
-        self.assertLess(late, early + 2048, sizes)
+        if not self.is_sanitized():  # which keeps what was freed for a while
+            self.assertLess(late, early + 2048, sizes)
         self.assertLess(max(s[1] for s in sizes), 100, sizes)
         deadline = time.monotonic() + harness.DEADLINE
         while self.children(daemon) and time.monotonic() < deadline:
@@ -443,23 +447,22 @@ class Many(Reload):
         print(f"# {RELOADS} reloads: {len(handled)} handled, {early} and {late} KiB, "
               f"{max(s[1] for s in sizes)} descriptors")
 
-    @unittest.skipUnless(os.environ.get("TEST_MANY_SECTIONS"), "set TEST_MANY_SECTIONS")
     def test_a_thousand_recoveries(self):
+        """What a reload costs does not grow out of hand with their number."""
         url = self.begin()
         keys = {f"r{i}": recovery("/bin/true", stream=f"s{i}", interval="1h") for i in range(1000)}
         daemon = self.controlled(config(url, keys), level="info").wait_ready()
         started = time.monotonic()
         self.assertIn("1000 unchanged", self.reload(daemon))
-        print(f"# unchanged: {time.monotonic() - started:.2f} s")
         for k in keys.values():
             k["interval"] = "2h"
-        started = time.monotonic()
         self.assertIn("1000 changed", self.reload(daemon, config(url, keys)))
-        print(f"# changed: {time.monotonic() - started:.2f} s")
-        started = time.monotonic()
         self.assertEqual(daemon.ctl("status")[0], 0)
-        print(f"# status: {time.monotonic() - started:.2f} s")
+        took = time.monotonic() - started
+        daemon.notify.wait_for(lambda m: m.get("STATUS", "").startswith("1000 recoveries"))
         self.assertEqual(daemon.terminate(), 0)
+        if not self.is_sanitized():
+            self.assertLess(took, 5)
 
 
 if __name__ == "__main__":
