@@ -62,7 +62,7 @@ static enum daemon_exit act(const struct options *options, const struct config_s
 static enum daemon_exit with_config(const struct options *options) {
     const struct config_source source = {
         .path = options->config,
-        .instance = NULL,
+        .instance = getenv("XAUTOCLAIMD_INSTANCE"), /* xautoclaimd@.service: %i */
         .credentials_directory = getenv("CREDENTIALS_DIRECTORY"),
         .runtime_directory = getenv("RUNTIME_DIRECTORY"),
         .check_only = options->mode == DAEMON_CHECK || options->mode == DAEMON_PRINT_CONFIG,

@@ -83,6 +83,7 @@ int daemon_run(const struct options *options, const struct config_source *source
     enum daemon_exit status = EXIT_STATUS_OK;
     int error = edition_new(config, &d.edition);
 
+    own_memory_deny_exec();
     raise_descriptor_limit();
     if (error == 0)
         error = daemon_init(&d);

@@ -3,7 +3,7 @@
  * The inside of the daemon, shared by the files of this room: daemon.c (life), edition.c and
  * members.c (who takes part), reload.c, stop.c (signals and the drain), commands.c (what the
  * control socket asks for), status.c (the sentence), snapshot.c (the whole state), watchdog.c,
- * once.c, dry_run.c.
+ * once.c, dry_run.c, own_memory.c.
  */
 #pragma once
 
@@ -154,6 +154,9 @@ void status_sentence(const struct daemon *d, char text[NOTIFY_STATUS_MAX + 1],
 /* watchdog.c */
 int watchdog_init(struct daemon *d);
 void watchdog_done(struct daemon *d);
+
+/* own_memory.c: from now on this process, but none that it starts, makes no memory executable. */
+void own_memory_deny_exec(void);
 
 /* once.c */
 enum daemon_exit once_summary(const struct daemon *d);
