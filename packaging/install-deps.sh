@@ -54,6 +54,7 @@ need libinih-dev library inih
 need libjansson-dev library jansson
 need libpopt-dev library popt
 need uthash-dev header uthash.h
+need scdoc command scdoc
 need redis-server command redis-server
 need redis-tools command redis-cli
 if [ "$build_only" = no ]; then
@@ -64,6 +65,7 @@ if [ "$build_only" = no ]; then
     need valgrind command valgrind
     need cppcheck command cppcheck
     need shellcheck command shellcheck
+    need mandoc command mandoc
 fi
 
 if [ -z "$missing" ]; then

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The manual pages can be built and read without complaints, the list of keys is that of the
+# table, and each option of the program is in its page and in its completions.
+# usage: man.sh SOURCE-TREE PRINT-MANUAL XAUTOCLAIMD
+set -eu
+
+pages=$1/docs/man
+status=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+"$2" <"$pages/xautoclaimd.conf.5.scd" >"$work/new"
+if ! diff -u "$pages/xautoclaimd.conf.5.scd" "$work/new"; then
+    complain "to update it: $2 <docs/man/xautoclaimd.conf.5.scd >new && mv new docs/man/xautoclaimd.conf.5.scd"
+fi
+
+command -v scdoc >/dev/null || { echo "scdoc is not installed"; exit 77; }
+for page in "$pages"/*.scd; do
+    name=$(basename "$page" .scd)
+    scdoc <"$page" >"$work/$name" || { complain "$name: scdoc refuses it"; continue; }
+    if command -v mandoc >/dev/null; then
+        # What scdoc writes always has these: a paragraph after each heading, long input lines,
+        # and the title as it is spelt.
+        mandoc -Tlint -Wstyle "$work/$name" >"$work/lint" || true
+        if grep -vE 'skipping paragraph macro: PP (empty|after SH)|input text line longer than 80|lower case character in document title' "$work/lint"; then
+            complain "$name: mandoc complains"
+        fi
+    fi
+done
+
+for option in $("$3" --help | grep -oE -e '^  --[a-z-]+'); do
+    grep -qF -e "*$option*" "$pages/xautoclaimd.8.scd" || complain "$option is not in xautoclaimd(8)"
+    for completion in xautoclaimd.bash _xautoclaimd; do
+        grep -qE -e "(^|[^a-z-])$option([^a-z-]|\$)" "$1/packaging/completion/$completion" ||
+            complain "$option is not in $completion"
+    done
+done
+exit "$status"
