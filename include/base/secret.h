@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #define SECRET_MAX 4096
-#define SECRET_WHY_MAX 160
+#define SECRET_WHY_MAX 384
 
 struct secret {
     size_t size;
@@ -28,8 +28,8 @@ struct secret {
  * that belongs neither to root nor to us.
  *
  * 0 with the bytes in *ret. SECRET_E_REFUSED, or SECRET_E_NO_DIRECTORY (a bare name and no
- * credentials_directory), with a printable reason that holds nothing of the file's contents
- * nor its name in why; *ret is then wiped. */
+ * credentials_directory), with a printable reason in why, which names the file where there is one
+ * and holds nothing of its contents; *ret is then wiped. */
 enum { SECRET_E_REFUSED = 1, SECRET_E_NO_DIRECTORY };
 MUST_CHECK int secret_read(const char *password_file, const char *credentials_directory,
                            struct secret *ret, char why[SECRET_WHY_MAX]);

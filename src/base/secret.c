@@ -24,6 +24,17 @@ static int refuse_errno(char why[SECRET_WHY_MAX], int error) {
     return SECRET_E_REFUSED;
 }
 
+/* A file that is there is named: who mistook password_file for the password has named none. */
+static int name_file(char why[SECRET_WHY_MAX], const char *path) {
+    size_t used = strlen(why);
+
+    for (const char *p = path; *p != '\0'; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return SECRET_E_REFUSED;
+    (void)snprintf(why + used, SECRET_WHY_MAX - used, " (%s)", path);
+    return SECRET_E_REFUSED;
+}
+
 /* True if path is directory, a slash, and one name. */
 static bool lies_in(const char *path, const char *directory) {
     size_t n = strlen(directory);
@@ -123,15 +134,22 @@ int secret_read(const char *password_file, const char *credentials_directory, st
         return r;
     /* O_NONBLOCK: a FIFO must not hang the daemon. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return refuse_errno(why, errno);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        bool is_there = errno == EACCES || errno == EPERM;
+
+        (void)refuse_errno(why, errno);
+        return is_there ? name_file(why, path) : SECRET_E_REFUSED;
+    }
     if (!S_ISREG(st.st_mode))
-        return refuse(why, "not a regular file");
-    r = vouched ? 0 : check_rights(&st, why);
+        r = refuse(why, "not a regular file");
+    if (r == 0 && !vouched)
+        r = check_rights(&st, why);
     if (r == 0)
         r = take_bytes(fd, ret, why);
-    if (r != 0)
+    if (r != 0) {
+        (void)name_file(why, path);
         secret_wipe(ret);
+    }
     return r;
 }
 

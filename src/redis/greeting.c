@@ -101,7 +101,7 @@ static bool send_auth(struct link *link) {
         return true;
     if (settings->password_file &&
         secret_read(settings->password_file, getenv("CREDENTIALS_DIRECTORY"), &secret, why) != 0) {
-        (void)snprintf(text, sizeof(text), "password_file: %s", why);
+        (void)snprintf(text, sizeof(text), "password_file: %.*s", LINK_TROUBLE_MAX - 20, why);
         link_close(link, text, NULL, true);
         return false;
     }

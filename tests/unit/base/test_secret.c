@@ -59,6 +59,14 @@ static void refuses(const char *name, const char *credentials, int result, const
     assert_memory_equal(&secret, &nothing, sizeof(secret));
 }
 
+/* The file is there, so the reason ends in its name. */
+static void refuses_file(const char *name, const char *credentials, const char *reason) {
+    char want[SECRET_WHY_MAX];
+
+    (void)snprintf(want, sizeof(want), "%s (%s)", reason, name);
+    refuses(name, credentials, SECRET_E_REFUSED, want);
+}
+
 static void test_one_newline_is_stripped(void **state) {
     write_file("hunter2", 7, 0600);
     reads(path, NULL, "hunter2");
@@ -74,17 +82,17 @@ static void test_bad_contents(void **state) {
     char text[SECRET_MAX + 2];
 
     write_file("", 0, 0600);
-    refuses(path, NULL, SECRET_E_REFUSED, "the file is empty");
+    refuses_file(path, NULL, "the file is empty");
     write_file("\n", 1, 0600);
-    refuses(path, NULL, SECRET_E_REFUSED, "the file is empty");
+    refuses_file(path, NULL, "the file is empty");
     write_file("hunter2\0\n", 9, 0600);
-    refuses(path, NULL, SECRET_E_REFUSED, "the file holds a NUL byte");
+    refuses_file(path, NULL, "the file holds a NUL byte");
     memset(text, 'x', sizeof(text));
     write_file(text, SECRET_MAX + 1, 0600);
-    refuses(path, NULL, SECRET_E_REFUSED, "the file is longer than 4096 bytes");
+    refuses_file(path, NULL, "the file is longer than 4096 bytes");
     text[SECRET_MAX + 1] = '\n';
     write_file(text, SECRET_MAX + 2, 0600);
-    refuses(path, NULL, SECRET_E_REFUSED, "the file is longer than 4096 bytes");
+    refuses_file(path, NULL, "the file is longer than 4096 bytes");
     text[SECRET_MAX] = '\n';
     write_file(text, SECRET_MAX + 1, 0600);
     text[SECRET_MAX] = '\0';
@@ -96,8 +104,8 @@ static void test_rights(void **state) {
 
     for (mode_t bit = 1; bit <= 4; bit <<= 1) {
         write_file("hunter2", 7, 0600 | bit);
-        refuses(path, NULL, SECRET_E_REFUSED, others);
-        refuses(path, "/tmp", SECRET_E_REFUSED, others);
+        refuses_file(path, NULL, others);
+        refuses_file(path, "/tmp", others);
         reads(path, directory, "hunter2");
         reads("pw", directory, "hunter2");
     }
@@ -108,9 +116,10 @@ static void test_rights_of_a_group(void **state) {
         skip();
     write_file("hunter2", 7, 0640);
     assert_int_equal(chown(path, 12345, 0), 0);
-    refuses(path, NULL, SECRET_E_REFUSED,
-            "the group of the file has rights on it, and it belongs neither to root nor to the "
-            "user that reads it");
+    refuses_file(
+        path, NULL,
+        "the group of the file has rights on it, and it belongs neither to root nor to the "
+        "user that reads it");
     assert_int_equal(chmod(path, 0600), 0);
     reads(path, NULL, "hunter2");
 }
@@ -126,7 +135,9 @@ static void test_names(void **state) {
     refuses("", directory, SECRET_E_REFUSED, neither);
     refuses("./pw", directory, SECRET_E_REFUSED, neither);
     refuses("..", directory, SECRET_E_REFUSED, neither);
+    /* What is not there could be a password in the wrong place. */
     refuses("other", directory, SECRET_E_REFUSED, "cannot be read: No such file or directory");
+    refuses("/hunter2", NULL, SECRET_E_REFUSED, "cannot be read: No such file or directory");
 }
 
 /* The credentials directory vouches for what lies in it, not for what can be reached from it. */
@@ -135,18 +146,18 @@ static void test_paths_through_the_credentials_directory(void **state) {
 
     write_file("hunter2", 7, 0644);
     (void)snprintf(roundabout, sizeof(roundabout), "%s/../%s", directory, path + strlen("/tmp/"));
-    refuses(roundabout, directory, SECRET_E_REFUSED,
-            "others have rights on the file; accepted: mode 0600 or 0640");
+    refuses_file(roundabout, directory,
+                 "others have rights on the file; accepted: mode 0600 or 0640");
     (void)snprintf(roundabout, sizeof(roundabout), "%s//", directory);
     reads(path, roundabout, "hunter2");
 }
 
 static void test_what_is_no_file(void **state) {
     assert_int_equal(mkdir(path, 0700), 0);
-    refuses(path, NULL, SECRET_E_REFUSED, "not a regular file");
+    refuses_file(path, NULL, "not a regular file");
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    refuses(path, NULL, SECRET_E_REFUSED, "not a regular file");
+    refuses_file(path, NULL, "not a regular file");
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)

@@ -234,6 +234,15 @@ static void write_password(struct test_case *self, mode_t mode, const char *text
     assert_int_equal(chmod(path, mode), 0);
 }
 
+/* The reason, with the name of the file. */
+static void assert_refused_password(const struct test_case *self, const char *reason) {
+    char want[512];
+
+    (void)snprintf(want, sizeof(want), "main.conf:3: [redis] password_file: %s (%s/password)\n",
+                   reason, self->directory);
+    assert_string_equal(self->said, want);
+}
+
 static void test_a_password_file_is_tried(void **state) {
     struct test_case *self = *state;
 
@@ -248,16 +257,14 @@ static void test_a_password_file_is_tried(void **state) {
     assert_non_null(strstr(self->config->redis[0].password_file, "/password"));
     write_password(self, 0644, "hunter2\n", 8);
     load_with_password(self, "redis://127.0.0.1", "/password");
-    assert_string_equal(self->said, "main.conf:3: [redis] password_file: others have rights on the "
-                                    "file; accepted: mode 0600 or 0640\n");
+    assert_refused_password(self, "others have rights on the file; accepted: mode 0600 or 0640");
     assert_int_equal(self->result, CONFIG_E_INVALID);
     write_password(self, 0600, "\n", 1);
     load_with_password(self, "redis://127.0.0.1", "/password");
-    assert_string_equal(self->said, "main.conf:3: [redis] password_file: the file is empty\n");
+    assert_refused_password(self, "the file is empty");
     write_password(self, 0600, "a\0b", 3);
     load_with_password(self, "redis://127.0.0.1", "/password");
-    assert_string_equal(self->said, "main.conf:3: [redis] password_file: the file holds a NUL "
-                                    "byte\n");
+    assert_refused_password(self, "the file holds a NUL byte");
 }
 
 static void test_a_bare_name_is_a_credential(void **state) {
