@@ -72,9 +72,7 @@ class Guest:
                 ["unshare", "--mount", "--propagation", "private", "sh", "-c", BOOT, "sh",
                  self.root, self.directory, self.name],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console, preexec_fn=join)
-        self.leader = wait_until("the guest has a first process", self._find_leader)
-        wait_until("its systemd can be asked", lambda: self._alive() and self.try_run(
-            "test", "-S", "/run/systemd/private").returncode == 0)
+        wait_until("its systemd can be asked", self._can_be_asked)
         state = self.try_run("systemctl", "is-system-running", "--wait").stdout.strip()
         if state not in ("running", "degraded"):
             raise Failed(f"the guest booted into the state {state!r}\n{self.console()}")
@@ -89,6 +87,11 @@ class Guest:
         if self.nspawn.poll() is not None:
             raise Failed(f"systemd-nspawn ended ({self.nspawn.returncode})\n{self.console()}")
         return True
+
+    def _can_be_asked(self):
+        # At first nspawn has another child, which starts the one that stays.
+        self.leader = self._find_leader()
+        return self.leader and self.try_run("test", "-S", "/run/systemd/private").returncode == 0
 
     def _find_leader(self):
         self._alive()
