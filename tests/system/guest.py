@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-DEADLINE = float(os.environ.get("TEST_DEADLINE", "60"))
+DEADLINE = float(os.environ.get("TEST_DEADLINE", "120"))
 GROUPS = [path for path in ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
           if os.path.exists(os.path.join(path, "cgroup.procs"))]
 BOOT = """set -eu

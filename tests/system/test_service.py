@@ -185,7 +185,7 @@ class Service(unittest.TestCase):
         unit_dropin("handler")
         begun = time.monotonic()
         restart()
-        wait_recovered()
+        wait_recovered(deadline=300)
         figure("1,000 stranded messages recovered after the start, Python handler",
                time.monotonic() - begun)
         status = guest.wait_status("1000 acked")
@@ -273,7 +273,7 @@ class Service(unittest.TestCase):
         guest.wait_status("WRONGPASS")
         self.assertIn("WRONGPASS", guest.run("systemctl", "status", "--no-pager", UNIT))
         guest.put("/etc/xautoclaimd/redis-password", PASSWORD + "\n", 0o640, "root:xautoclaimd")
-        guest.wait_status("no stream", deadline=90)  # it is read at each connect
+        guest.wait_status("no stream", deadline=150)  # it is read at each connect
         self.assert_healthy()
 
     def test_13_no_group_and_wrong_type(self):
@@ -315,7 +315,7 @@ class Service(unittest.TestCase):
         guest.run("systemctl", "reload", UNIT)
         self.assertTrue(guest.status_text().startswith("2 recoveries"), guest.status_text())
         strand(10, "invoices")
-        wait_recovered("invoices", deadline=90)
+        wait_recovered("invoices", deadline=150)
         guest.put(f"{CONFIG_DROPINS}/third.conf", "[recovery orders]\nnonsense = 1\n")
         done = guest.try_run("systemctl", "reload", UNIT)
         self.assertNotEqual(done.returncode, 0, "a bad file fails the reload")
@@ -336,7 +336,7 @@ class Service(unittest.TestCase):
 
     def finish_load(self, ids):
         guest.run("rm", "-f", "/var/lib/demo/pause")
-        wait_recovered(deadline=120)
+        wait_recovered(deadline=300)
         self.assertEqual(ended(), set(ids), "nothing is lost")
         words = account()
         return sum(1 for word in words if word[0] == "begin") - len(ids)
