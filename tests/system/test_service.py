@@ -11,6 +11,7 @@ what it needs. What was measured is in lines that begin with "# figure:".
 
 import os
 import re
+import signal
 import sys
 import time
 import unittest
@@ -607,7 +608,13 @@ def main():
         if not names or any(wanted in name for wanted in names):
             suite.addTest(Service(name))
     result = harness.TapResult()
-    suite.run(result)
+    # Who stops us must not leave a container behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        suite.run(result)
+    finally:
+        if guest:
+            guest.end()
     print(f"1..{result.count}")
     sys.exit(0 if result.wasSuccessful() else 1)
 
