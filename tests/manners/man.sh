@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual pages can be built and read without complaints, the list of keys is that of the
-# table, and each option of the program is in its page and in its completions.
-# usage: man.sh SOURCE-TREE PRINT-MANUAL XAUTOCLAIMD
+# table, and each option and command of the programs is in its page and in its completions.
+# usage: man.sh SOURCE-TREE PRINT-MANUAL XAUTOCLAIMD XAUTOCLAIMCTL
 set -eu
 
+tree=$1
 pages=$1/docs/man
 status=0
 work=$(mktemp -d)
@@ -34,11 +35,17 @@ for page in "$pages"/*.scd; do
     fi
 done
 
-for option in $("$3" --help | grep -oE -e '^  --[a-z-]+'); do
-    grep -qF -e "*$option*" "$pages/xautoclaimd.8.scd" || complain "$option is not in xautoclaimd(8)"
-    for completion in xautoclaimd.bash _xautoclaimd; do
-        grep -qE -e "(^|[^a-z-])$option([^a-z-]|\$)" "$1/packaging/completion/$completion" ||
-            complain "$option is not in $completion"
+# program_agrees PROGRAM PAGE
+program_agrees() {
+    name=$(basename "$1")
+    for word in $("$1" --help | sed -nE 's/^  (-*[a-z-]+)( [A-Z]+)?  .*/\1/p'); do
+        grep -qF -e "*$word*" "$pages/$2" || complain "$word is not in $2"
+        for completion in "$name.bash" "_$name"; do
+            grep -qE -e "(^|[^a-z-])$word([^a-z-]|\$)" "$tree/packaging/completion/$completion" ||
+                complain "$word is not in $completion"
+        done
     done
-done
+}
+program_agrees "$3" xautoclaimd.8.scd
+program_agrees "$4" xautoclaimctl.1.scd
 exit "$status"
