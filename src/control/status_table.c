@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define CELL_MAX 96
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 18
 
 struct table {
     const char *heads[COLUMNS_MAX];
@@ -130,11 +130,17 @@ static const struct {
     const char *head;
     bool always;
 } totals[] = {
-    {STATUS_CLAIMED, "CLAIMED", true},      {STATUS_ACKED, "ACKED", true},
-    {STATUS_FAILED, "FAILED", true},        {STATUS_REJECTED, "REJECTED", false},
-    {STATUS_EXHAUSTED, "EXHAUSTED", false}, {STATUS_DEAD_LETTERED, "DEAD", false},
-    {STATUS_MISSING, "MISSING", false},     {STATUS_LOST, "LOST", false},
+    {STATUS_CLAIMED, "CLAIMED", true},
+    {STATUS_ACKED, "ACKED", true},
+    {STATUS_FAILED, "FAILED", true},
+    {STATUS_REJECTED, "REJECTED", false},
+    {STATUS_EXHAUSTED, "EXHAUSTED", false},
+    {STATUS_DEAD_LETTERED, "DEAD", false},
+    {STATUS_MISSING, "MISSING", false},
+    {STATUS_LOST, "LOST", false},
     {STATUS_DELETED, "DELETED", false},
+    {STATUS_MOVED, "MOVED", false},
+    {STATUS_HANDED_OVER, "HANDED OVER", false},
 };
 #define N_TOTALS (sizeof(totals) / sizeof(totals[0]))
 

@@ -29,6 +29,8 @@ static void copy_numbers(const struct report_pass *pass, uint64_t numbers[_STATU
     numbers[STATUS_MISSING] = pass->missing;
     numbers[STATUS_LOST] = pass->lost;
     numbers[STATUS_RELEASED] = pass->released;
+    numbers[STATUS_MOVED] = pass->moved;
+    numbers[STATUS_HANDED_OVER] = pass->handed_over;
     numbers[STATUS_DELETED] = pass->deleted;
     numbers[STATUS_DEAD_LETTERED] = pass->dead_lettered;
     numbers[STATUS_ACKED] = pass->acked;
@@ -46,6 +48,8 @@ static void copy_totals(const struct recovery_facts *facts, uint64_t numbers[_ST
     numbers[STATUS_MISSING] = live->missing;
     numbers[STATUS_LOST] = live->lost;
     numbers[STATUS_RELEASED] = live->released;
+    numbers[STATUS_MOVED] = live->moved;
+    numbers[STATUS_HANDED_OVER] = live->handed_over;
     numbers[STATUS_DELETED] = live->deleted;
     numbers[STATUS_DEAD_LETTERED] = live->dead_lettered;
     numbers[STATUS_ACKED] = live->acked;

@@ -146,12 +146,12 @@ static void test_the_table(void **state) {
                "2 recoveries\n"
                "\n"
                "RECOVERY  STATE      PENDING  OLDEST       HELD  LAST PASS                    "
-        "  NEXT  CLAIMED  ACKED  FAILED  LOST\n"
-        "orders    resting  1,234,567  3m 20s  3 (2 run)  25 claimed, 24 acked, 12s ago"
-        "   48s    1,025  1,000      25     1\n"
-        "a         waiting          0       -          0  -                            "
-        "     -        0      0       0     0\n"
-        "a: no stream \"a\"\n"
+               "  NEXT  CLAIMED  ACKED  FAILED  LOST\n"
+               "orders    resting  1,234,567  3m 20s  3 (2 run)  25 claimed, 24 acked, 12s ago"
+               "   48s    1,025  1,000      25     1\n"
+               "a         waiting          0       -          0  -                            "
+               "     -        0      0       0     0\n"
+               "a: no stream \"a\"\n"
                "\n"
                "REDIS  ADDRESS         RECOVERIES  STATE\n"
                "-      127.0.0.1:6379           1  up\n"
@@ -177,7 +177,7 @@ static void test_a_line(void **state) {
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, "a waiting pending=0 held=0 running=0 claimed=0 acked=0 failed=0 "
                               "rejected=0 exhausted=0 dead_lettered=0 missing=0 lost=0 deleted=0 "
-                              "trouble: no stream \"a\"\n");
+                              "moved=0 handed_over=0 trouble: no stream \"a\"\n");
     free(text);
 }
 
