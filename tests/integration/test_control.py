@@ -208,19 +208,20 @@ class Commands(Control):
         self.assertEqual(pending_count(self.r), 0)
 
     def test_pause_holds_back_retries_too(self):
-        log = self.path("log")
-        text = self.begin(f"echo x >>{log}\nexit 1\n", retry_delay="100ms", retry_delay_max="100ms")
+        """Also of what fails while it is paused."""
+        gate = self.gate()
+        text = self.begin(f"{gate.wait}\nexit 1\n", retry_delay="100ms", retry_delay_max="100ms")
         self.add_stranded(1, 1)
         daemon = self.controlled(text).wait_ready()
-        daemon.wait_count(2, RECOVERY="orders", OUTCOME="retry")
+        gate.open()
+        daemon.wait_record(ENTRY_ID="1-0", DELIVERIES="3")
         self.said(daemon, "pause", "orders")
-        while self.facts(daemon)[0]["held"]:
-            self.some_time(daemon, 1)
-        before = len(daemon.records(RECOVERY="orders", OUTCOME="retry"))
+        gate.open(9)
+        daemon.wait_count(2, RECOVERY="orders", OUTCOME="retry")
         self.some_time(daemon, 10)
-        self.assertEqual(len(daemon.records(RECOVERY="orders", OUTCOME="retry")), before)
+        self.assertEqual(len(daemon.records(RECOVERY="orders", OUTCOME="retry")), 2)
         self.said(daemon, "resume", "orders")
-        daemon.wait_count(before + 2, RECOVERY="orders", OUTCOME="retry")
+        daemon.wait_count(4, RECOVERY="orders", OUTCOME="retry")
 
     def test_a_pause_outlives_an_outage(self):
         text = self.begin()
@@ -443,7 +444,7 @@ class Hostile(Control):
         client = self.dial(daemon)
         client.settimeout(0.2)
         started = time.monotonic()
-        while time.monotonic() - started < DEADLINE:
+        while time.monotonic() - started < 25:
             try:
                 client.send(b"s")
                 if client.recv(1) == b"":
