@@ -85,6 +85,34 @@ static void test_each_key_counts(void **state) {
     config_free(plain);
 }
 
+static void test_keys_of_the_kinds_that_run_nothing_count(void **state) {
+    struct test_case *self = *state;
+    static const char move[] = "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\n"
+                               "handler = move\ntarget_stream = t\n",
+                      claim_only[] = "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\n"
+                                     "handler = claim-only\nconsumer = c\n";
+    static const char *const pairs[][2] = {
+        {move, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\nhandler = move\n"
+               "target_stream = u\n"},
+        {move, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\nhandler = move\n"
+               "target_stream = t\ntarget_maxlen = 9\n"},
+        {claim_only, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\n"
+                     "handler = claim-only\nconsumer = c\nworklist = w\n"},
+        {move, claim_only},
+    };
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct config *plain = load(self, pairs[i][0]), *again = load(self, pairs[i][0]);
+        struct config *changed = load(self, pairs[i][1]);
+
+        assert_true(config_recovery_equal(plain, again, "a"));
+        assert_false(config_recovery_equal(plain, changed, "a"));
+        config_free(changed);
+        config_free(again);
+        config_free(plain);
+    }
+}
+
 static bool says(const char *text, const char *key) {
     char line[64];
 
@@ -164,6 +192,8 @@ static void test_the_control_socket(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_key_counts, case_begin, case_end),
+        cmocka_unit_test_setup_teardown(test_keys_of_the_kinds_that_run_nothing_count, case_begin,
+                                        case_end),
         cmocka_unit_test_setup_teardown(test_the_order_and_what_is_left_at_its_default_do_not_count,
                                         case_begin, case_end),
         cmocka_unit_test_setup_teardown(test_a_timeout_that_follows_the_recoveries_is_no_change,
