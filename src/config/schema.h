@@ -20,6 +20,7 @@ enum value_type {
     VALUE_CONSUMER,      /* specifiers checked */
     VALUE_COMMAND,       /* splits into words, program absolute */
     VALUE_PASSWORD_FILE, /* absolute path, bare name, or empty */
+    VALUE_ADDRESS,       /* of this machine, or empty */
     _VALUE_TYPE_MAX,
 };
 

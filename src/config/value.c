@@ -2,6 +2,7 @@
 /*
  * Values of the rows: from text and back, with the sentence for what is refused.
  */
+#include "address.h"
 #include "base/text.h"
 #include "command.h"
 #include "consumer.h"
@@ -72,6 +73,8 @@ const char *schema_accepted(const struct row *row, char buf[ACCEPTED_MAX]) {
         return COMMAND_ACCEPTED;
     case VALUE_PASSWORD_FILE:
         return "an absolute path, or a bare name in $CREDENTIALS_DIRECTORY";
+    case VALUE_ADDRESS:
+        return ADDRESS_ACCEPTED;
     case _VALUE_TYPE_MAX:
         break;
     }
@@ -141,6 +144,7 @@ static int check_password_file(const struct row *row, const char *text, char why
 static int check_text(const struct row *row, const char *text, struct config_memory *memory,
                       char why[WHY_MAX]) {
     struct server_list servers;
+    const struct local_address *address;
     char *const *argv;
 
     if (*text == '\0' && !row->fallback)
@@ -158,6 +162,8 @@ static int check_text(const struct row *row, const char *text, struct config_mem
         return *text == '\0' ? 0 : command_split(text, memory, &argv, why);
     case VALUE_PASSWORD_FILE:
         return check_password_file(row, text, why);
+    case VALUE_ADDRESS:
+        return *text == '\0' ? 0 : address_parse(text, memory, &address, why);
     case VALUE_DURATION:
     case VALUE_SIZE:
     case VALUE_NUMBER:
@@ -207,6 +213,7 @@ int schema_parse(const struct row *row, const char *text, struct config_memory *
     case VALUE_CONSUMER:
     case VALUE_COMMAND:
     case VALUE_PASSWORD_FILE:
+    case VALUE_ADDRESS:
         return parse_text(row, text, memory, draft, why);
     case _VALUE_TYPE_MAX:
         break;
@@ -229,7 +236,7 @@ const char *schema_format(const struct row *row, const struct draft *draft,
         return format_choice(row, *(const int *)at);
     if (row->type > VALUE_CHOICE)
         return *(const char *const *)at;
-    if (row->flags & ROW_AUTO && *(const uint64_t *)at == VALUE_AUTO)
+    if ((row->flags & ROW_AUTO) && *(const uint64_t *)at == VALUE_AUTO)
         return "auto";
     if (row->type == VALUE_DURATION)
         text_format_duration(*(const usec_t *)at, buf, VALUE_TEXT_MAX);

@@ -18,6 +18,8 @@ static const struct handler_verbs *verbs_of(enum handler_kind kind) {
     switch (kind) {
     case HANDLER_EXEC:
         return &exec_verbs;
+    case HANDLER_WORKER:
+    case HANDLER_SOCKET:
     case HANDLER_MOVE: /* nothing runs */
     case HANDLER_CLAIM_ONLY:
     case _HANDLER_KIND_MAX:
@@ -30,7 +32,8 @@ int handler_new(struct loop *loop, struct children *children,
                 const struct recovery_settings *settings, struct report_subject *subject,
                 handler_ended ended, void *data, struct handler **ret) {
     const struct handler_verbs *verbs = verbs_of(settings->handler);
-    assert(verbs);
+    if (!verbs)
+        return -ENOSYS;
 
     struct handler *handler = calloc(1, sizeof(*handler));
     if (!handler)

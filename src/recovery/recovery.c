@@ -289,7 +289,7 @@ static int make_parts(struct recovery *r) {
     struct loop *loop = r->parts.loop;
     int error = report_subject_new(s->name, s->stream, s->group, s->consumer, &r->subject);
 
-    if (error == 0 && s->handler == HANDLER_EXEC)
+    if (error == 0 && s->handler != HANDLER_MOVE && s->handler != HANDLER_CLAIM_ONLY)
         error = handler_new(loop, r->parts.children, s, r->subject, attempt_ended, r, &r->handler);
     if (error == 0)
         error = timer_new(loop, timer_fired, r, &r->timer);
