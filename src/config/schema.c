@@ -137,7 +137,8 @@ static const struct row recovery_rows[] = {
      "closed. The entry is tried again."},
     {"handler_output", VALUE_CHOICE, AT(recovery.settings.handler_output), "stderr", 0, 0, RUNS,
      outputs,
-     "What of a handler's own output is logged. The rest is read and dropped."},
+     "What of a handler's own output is logged. The rest is read and dropped. The standard output of "
+     "a worker holds its answers: both is stderr there; none also hides the reasons it gives."},
     {"missing", VALUE_CHOICE, AT(recovery.settings.missing), "keep", 0, 0, RUNS | MOVE, missings,
      "What is done with a pending entry that is no longer in the stream: keep leaves it pending, "
      "ack acknowledges it."},
