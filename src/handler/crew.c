@@ -13,7 +13,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,10 +54,6 @@ static void member_end(struct member *member, enum member_state how, const char 
 
 /* --- coming ---------------------------------------------------------------------------------- */
 
-static void news(struct crew *crew) {
-    deferred_call(crew->news);
-}
-
 static bool may_begin(const struct member *member) {
     const struct crew *crew = member->crew;
 
@@ -89,7 +84,7 @@ static void back_off_is_over(struct member *member) {
     if (!member->crew->wanted)
         return;
     begin_some(member->crew, 1);
-    news(member->crew);
+    deferred_call(member->crew->news);
 }
 
 static void member_time_is_up(void *data) {
@@ -110,20 +105,16 @@ static bool all_are_stopping(const struct member *member) {
 /* `why` is the reason, unless we had given it up ourselves. */
 static void run_ends(struct crew_run *run, enum outcome outcome, const char *why) {
     struct member *member = run->member;
-    char reason[OUTCOME_REASON_MAX], duration[64];
+    char reason[OUTCOME_REASON_MAX];
 
     HASH_DEL(member->runs, run);
     member->n_runs--;
-    if (run->cause != STOP_NONE)
-        member->n_stopping--;
-    if (run->cause == STOP_TIMED_OUT) {
-        text_format_duration(run->base.handler->settings->handler_timeout, duration,
-                             sizeof(duration));
-        (void)snprintf(reason, sizeof(reason), "timed out after %s", duration);
-        outcome = OUTCOME_RETRY;
-    } else {
+    member->n_stopping -= run->cause != STOP_NONE;
+    if (run->cause == STOP_TIMED_OUT)
+        outcome = outcome_of_status(0, STOP_TIMED_OUT, run->base.handler->settings->handler_timeout,
+                                    reason);
+    else
         (void)snprintf(reason, sizeof(reason), "%s", why);
-    }
     handler_run_ended(&run->base, outcome, reason);
 }
 
@@ -203,7 +194,7 @@ int member_is_up(struct member *member, int fd) {
     member->why[0] = '\0';
     member_enter(member, MEMBER_UP);
     report_worker_up(member->crew->handler->subject, member->name);
-    news(member->crew);
+    deferred_call(member->crew->news);
     return 0;
 }
 
@@ -235,7 +226,7 @@ void member_is_gone(struct member *member, const char *how) {
     }
     while (member->runs)
         run_ends(member->runs, OUTCOME_RETRY, why);
-    news(crew);
+    deferred_call(crew->news);
 }
 
 void member_cannot_come(struct member *member) {
@@ -243,7 +234,7 @@ void member_cannot_come(struct member *member) {
     member_enter(member, MEMBER_DOWN);
     if (!member->crew->closing)
         member_failed(member);
-    news(member->crew);
+    deferred_call(member->crew->news);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -262,12 +253,13 @@ void crew_run_free(struct handler_run *base) {
 
 static void run_time_is_up(void *data) {
     struct crew_run *run = data;
-    char duration[64], why[MEMBER_WHY_MAX];
+    char reason[OUTCOME_REASON_MAX], why[MEMBER_WHY_MAX];
 
     run->cause = STOP_TIMED_OUT;
     run->member->n_stopping++;
-    text_format_duration(run->base.handler->settings->handler_timeout, duration, sizeof(duration));
-    (void)snprintf(why, sizeof(why), "an entry timed out after %s", duration);
+    (void)outcome_of_status(0, STOP_TIMED_OUT, run->base.handler->settings->handler_timeout,
+                            reason);
+    (void)snprintf(why, sizeof(why), "an entry %.100s", reason);
     member_end(run->member, MEMBER_TOLD_TO_STOP, why);
 }
 
