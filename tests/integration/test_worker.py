@@ -33,6 +33,8 @@ class Kind:
         path = self.path("talk-" + name)
         os.mkdir(path)
         os.mkfifo(os.path.join(path, "gate"))
+        self.gate_fd = os.open(os.path.join(path, "gate"), os.O_RDWR)
+        self.addCleanup(os.close, self.gate_fd)
         return path
 
     def requests(self, name="a"):
@@ -52,10 +54,8 @@ class Kind:
             os.sched_yield()
         return self.requests(name)
 
-    def open_gate(self, n=1, name="a"):
-        for _ in range(n):
-            with open(self.path(f"talk-{name}/gate"), "w") as gate:
-                gate.write("\n")
+    def open_gate(self, n=1):
+        os.write(self.gate_fd, b"." * n)
 
     def start(self, behaviour, entries=1, body=None, name="a", daemon="", level="debug", **keys):
         strand(self.r, entries, body=body)

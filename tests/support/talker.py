@@ -7,7 +7,7 @@ usage: talker.py worker DIRECTORY PAYLOAD BEHAVIOUR
 
 Each request leaves a line "ID WHO" in DIRECTORY/requests, each end of input "eof WHO", and
 "overlap ID" where the one who had that ID before is still there. WHO is a process or a connection.
-A line in DIRECTORY/gate (a FIFO) lets one waiting behaviour go on.
+A byte in DIRECTORY/gate (a FIFO) lets one waiting behaviour go on.
 """
 
 import hashlib
@@ -118,8 +118,9 @@ class Connection:
         self.socket.sendall(text.encode() if isinstance(text, str) else text)
 
     def gate(self):
-        with open(os.path.join(self.directory, "gate")) as gate:
-            gate.readline()
+        fd = os.open(os.path.join(self.directory, "gate"), os.O_RDONLY)
+        os.read(fd, 1)
+        os.close(fd)
 
     def crash(self):
         if self.living is None:
