@@ -47,7 +47,24 @@ struct redis_settings {
     usec_t smallest_min_idle; /* of the recoveries on this server; USEC_INFINITY if there is none */
 };
 
-enum handler_kind { HANDLER_EXEC, HANDLER_MOVE, HANDLER_CLAIM_ONLY, _HANDLER_KIND_MAX };
+enum local_address_kind { LOCAL_UNIX, LOCAL_IPV4, LOCAL_IPV6 };
+
+/* A place on this machine. */
+struct local_address {
+    enum local_address_kind kind;
+    const char *path; /* LOCAL_UNIX: absolute, fits into a sockaddr_un */
+    uint16_t port;    /* the others: on 127.0.0.1, on ::1 */
+    const char *text; /* as it was written */
+};
+
+enum handler_kind {
+    HANDLER_EXEC,
+    HANDLER_WORKER,
+    HANDLER_SOCKET,
+    HANDLER_MOVE,
+    HANDLER_CLAIM_ONLY,
+    _HANDLER_KIND_MAX,
+};
 enum payload_kind { PAYLOAD_JSON, PAYLOAD_RESP, PAYLOAD_ID };
 enum output_policy { OUTPUT_STDERR, OUTPUT_BOTH, OUTPUT_NONE };
 enum missing_policy { MISSING_KEEP, MISSING_ACK };
@@ -62,9 +79,11 @@ struct recovery_settings {
     usec_t interval;
     uint64_t count;
     enum handler_kind handler;
-    char *const *argv; /* `command`, split; NULL-terminated */
+    char *const *argv;                   /* exec, worker: `command`, split; NULL-terminated */
+    const struct local_address *address; /* socket: where the service listens */
     enum payload_kind payload;
     uint64_t concurrency;
+    uint64_t workers; /* worker, socket: processes or connections, 1 to concurrency; else 0 */
     uint64_t claim_ahead;
     usec_t handler_timeout;
     enum output_policy handler_output;

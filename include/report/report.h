@@ -178,6 +178,20 @@ void report_handler_output_(struct report_place place, struct report_subject *su
 void report_output_dropped_(struct report_place place, struct report_subject *subject,
                             struct entry_id id, uint64_t bytes);
 
+/* --- workers: handlers that stay ------------------------------------------------------------- */
+
+/* worker: its name for people: "worker 4711", "unix:/run/orders.sock". debug. */
+void report_worker_up_(struct report_place place, struct report_subject *subject,
+                       const char *worker);
+/* It ended by itself, or had to be ended; held: requests that it had not answered. */
+void report_worker_ended_(struct report_place place, struct report_subject *subject,
+                          const char *worker, const char *reason, size_t held);
+/* As the two above, of what was written by a worker, for no entry in particular. */
+void report_worker_output_(struct report_place place, struct report_subject *subject,
+                           const char *worker, const char *stream, const char *line);
+void report_worker_dropped_(struct report_place place, struct report_subject *subject,
+                            const char *worker, uint64_t bytes);
+
 #define report_started(...) report_started_(REPORT_HERE, __VA_ARGS__)
 #define report_config_error(...) report_config_error_(REPORT_HERE, __VA_ARGS__)
 #define report_config_warning(...) report_config_warning_(REPORT_HERE, __VA_ARGS__)
@@ -212,3 +226,7 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
 #define report_handed_over(...) report_handed_over_(REPORT_HERE, __VA_ARGS__)
 #define report_handler_output(...) report_handler_output_(REPORT_HERE, __VA_ARGS__)
 #define report_output_dropped(...) report_output_dropped_(REPORT_HERE, __VA_ARGS__)
+#define report_worker_up(...) report_worker_up_(REPORT_HERE, __VA_ARGS__)
+#define report_worker_ended(...) report_worker_ended_(REPORT_HERE, __VA_ARGS__)
+#define report_worker_output(...) report_worker_output_(REPORT_HERE, __VA_ARGS__)
+#define report_worker_dropped(...) report_worker_dropped_(REPORT_HERE, __VA_ARGS__)

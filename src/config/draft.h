@@ -37,6 +37,8 @@ struct recovery_draft {
     const char *redis;
     const char *consumer; /* with its % specifiers; once expanded, written to expand to itself */
     const char *command;
+    const char *address; /* "": none */
+    uint64_t workers;
     const char *dead_letter_stream; /* "": none */
     const char *target_stream;      /* "": none */
     const char *worklist;           /* "": none */

@@ -5,6 +5,7 @@
  */
 #include "rules.h"
 
+#include "address.h"
 #include "base/secret.h"
 #include "base/text.h"
 #include "command.h"
@@ -53,6 +54,10 @@ static void check_required(struct rules *rules, const struct draft *draft) {
         complain(rules->complaints, draft_place(draft, rows[i].key),
                  "required, and not given; accepted: %s", schema_accepted(&rows[i], accepted));
     }
+}
+
+static bool applies(const struct draft *draft, const char *key) {
+    return schema_applies(schema_find(draft->kind, key), draft);
 }
 
 /* Nothing is ignored: what means nothing to the handler is a misunderstanding, unless it is what it
@@ -204,21 +209,59 @@ static int expand_consumer(struct rules *rules, struct draft *draft) {
     return r < 0 ? r : 0;
 }
 
+/* What is given to another kind of handler is refused by check_applies(). */
+static bool is_wanted(struct rules *rules, struct draft *draft, const char *key, const char *value,
+                      const char *by, const char *accepted) {
+    if (!applies(draft, key))
+        return false;
+    if (*value == '\0')
+        complain(rules->complaints, draft_place(draft, key),
+                 "required by handler = %s; accepted: %s", by, accepted);
+    return *value != '\0';
+}
+
 static int split_command(struct rules *rules, struct draft *draft) {
+    const char *command = draft->recovery.command;
     char why[WHY_MAX];
 
     if (!draft_knows(draft, "handler") || !draft_knows(draft, "command") ||
-        draft->recovery.settings.handler != HANDLER_EXEC)
+        !is_wanted(rules, draft, "command", command, "exec or worker", COMMAND_ACCEPTED))
         return 0;
-    if (*draft->recovery.command == '\0') {
-        refuse(rules, draft, "command", "required by handler = exec; accepted: " COMMAND_ACCEPTED);
-        return 0;
-    }
     int r =
         command_split(draft->recovery.command, rules->memory, &draft->recovery.settings.argv, why);
     if (r > 0)
         refuse(rules, draft, "command", why);
     return r < 0 ? r : 0;
+}
+
+static int take_address(struct rules *rules, struct draft *draft) {
+    const char *address = draft->recovery.address;
+    char why[WHY_MAX];
+
+    if (!draft_knows(draft, "handler") || !draft_knows(draft, "address") ||
+        !is_wanted(rules, draft, "address", address, "socket", ADDRESS_ACCEPTED))
+        return 0;
+    int r = address_parse(address, rules->memory, &draft->recovery.settings.address, why);
+    if (r > 0)
+        refuse(rules, draft, "address", why);
+    return r < 0 ? r : 0;
+}
+
+static void check_workers(struct rules *rules, struct draft *draft) {
+    struct recovery_settings *settings = &draft->recovery.settings;
+    uint64_t *workers = &draft->recovery.workers;
+
+    if (!draft_knows(draft, "handler") || !draft_knows(draft, "workers") ||
+        !draft_knows(draft, "concurrency") || !applies(draft, "workers"))
+        return;
+    if (*workers == VALUE_AUTO)
+        *workers = settings->concurrency;
+    if (*workers > settings->concurrency)
+        complain(rules->complaints, draft_place(draft, "workers"),
+                 "more than concurrency (%" PRIu64 "), so that some would never be given anything; "
+                 "accepted: at most that",
+                 settings->concurrency);
+    settings->workers = *workers;
 }
 
 static void check_amounts(struct rules *rules, struct draft *draft) {
@@ -227,7 +270,7 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
 
     if (settings->claim_ahead == VALUE_AUTO)
         settings->claim_ahead = settings->concurrency;
-    if (settings->handler == HANDLER_EXEC && draft_knows(draft, "max_deliveries") &&
+    if (applies(draft, "max_deliveries") && draft_knows(draft, "max_deliveries") &&
         settings->max_deliveries == 1)
         complain_warning(rules->complaints, draft_place(draft, "max_deliveries"),
                          "the delivery to the consumer that was lost counts, so nothing is ever "
@@ -237,7 +280,7 @@ static void check_amounts(struct rules *rules, struct draft *draft) {
                          "the server may walk %" PRIu64 " entries in one blocking call; "
                          "recommended: at most %d",
                          10 * settings->count, COUNT_WARNED);
-    if (settings->handler == HANDLER_EXEC && draft_knows(draft, "concurrency") &&
+    if (applies(draft, "concurrency") && draft_knows(draft, "concurrency") &&
         draft_knows(daemon, "max_handlers") && settings->concurrency > daemon->daemon.max_handlers)
         complain_warning(rules->complaints, draft_place(draft, "concurrency"),
                          "more than [daemon] max_handlers (%" PRIu64 "), which limits it",
@@ -251,7 +294,7 @@ static void check_retries(struct rules *rules, struct draft *draft) {
         settings->retry_delay = settings->min_idle;
     if (!draft_given(draft, "retry_delay_max"))
         settings->retry_delay_max = usec_max(settings->retry_delay_max, settings->retry_delay);
-    else if (settings->handler == HANDLER_EXEC && draft_knows(draft, "retry_delay_max") &&
+    else if (applies(draft, "retry_delay_max") && draft_knows(draft, "retry_delay_max") &&
              draft_knows(draft, "retry_delay") && settings->retry_delay_max < settings->retry_delay)
         refuse(rules, draft, "retry_delay_max", "less than retry_delay; accepted: at least that");
 }
@@ -265,7 +308,7 @@ static void check_dead_letters(struct rules *rules, struct draft *draft) {
     if (*target != '\0' && draft_knows(draft, "stream") && strcmp(target, settings->stream) == 0)
         refuse(rules, draft, "dead_letter_stream",
                "the stream itself; accepted: the key of another stream");
-    if (*target == '\0' && settings->handler == HANDLER_EXEC &&
+    if (*target == '\0' && applies(draft, "dead_letter_maxlen") &&
         draft_knows(draft, "dead_letter_maxlen") && settings->dead_letter_maxlen > 0)
         refuse(rules, draft, "dead_letter_maxlen",
                "there is no dead_letter_stream; accepted: together with that");
@@ -318,9 +361,12 @@ static int apply_to_recovery(struct rules *rules, struct draft *draft) {
     int r = expand_consumer(rules, draft);
     if (r == 0)
         r = split_command(rules, draft);
+    if (r == 0)
+        r = take_address(rules, draft);
     if (r < 0)
         return r;
     check_handler(rules, draft);
+    check_workers(rules, draft);
     check_amounts(rules, draft);
     check_retries(rules, draft);
     check_dead_letters(rules, draft);

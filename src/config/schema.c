@@ -18,8 +18,11 @@
 
 #define AT(member) offsetof(struct draft, member)
 
-/* Keys of the handlers that run something, of move and of claim-only. */
-#define RUNS ROW_FOR(HANDLER_EXEC)
+/* Keys of single kinds of handlers, and of all that run something. */
+#define EXEC ROW_FOR(HANDLER_EXEC)
+#define WORKER ROW_FOR(HANDLER_WORKER)
+#define SOCKET ROW_FOR(HANDLER_SOCKET)
+#define RUNS (EXEC | WORKER | SOCKET)
 #define MOVE ROW_FOR(HANDLER_MOVE)
 #define CLAIM_ONLY ROW_FOR(HANDLER_CLAIM_ONLY)
 
@@ -29,7 +32,7 @@ static const struct choice log_levels[] = {{"err", LOG_ERR},       {"warning", L
 static const struct choice modes[] = {
     {"standalone", 0}, {"cluster", CHOICE_NOT_BUILT}, {"sentinel", CHOICE_NOT_BUILT}, {NULL, 0}};
 static const struct choice handlers[] = {
-    {"exec", HANDLER_EXEC}, {"worker", CHOICE_NOT_BUILT},       {"socket", CHOICE_NOT_BUILT},
+    {"exec", HANDLER_EXEC}, {"worker", HANDLER_WORKER},         {"socket", HANDLER_SOCKET},
     {"move", HANDLER_MOVE}, {"claim-only", HANDLER_CLAIM_ONLY}, {NULL, 0}};
 static const struct choice payloads[] = {
     {"json", PAYLOAD_JSON}, {"resp", PAYLOAD_RESP}, {"id", PAYLOAD_ID}, {NULL, 0}};
@@ -107,29 +110,39 @@ static const struct row recovery_rows[] = {
      "The upper limit of COUNT in XAUTOCLAIM. The server may walk ten times as many entries in "
      "one blocking call."},
     {"handler", VALUE_CHOICE, AT(recovery.settings.handler), NULL, 0, 0, 0, handlers,
-     "What is done with an entry. exec: a process for each. move: it is copied to target_stream and "
-     "acknowledged, by a script inside the server. claim-only: it is claimed for consumer, a "
-     "consumer of your application, and nothing else. With the last two nothing runs: keys that "
-     "mean nothing to them are refused."},
-    {"command", VALUE_COMMAND, AT(recovery.command), "", 0, 0, ROW_CONTINUES | ROW_SECRET | RUNS,
-     NULL,
-     "Required by handler = exec: absolute program and arguments, split as a shell would split "
-     "them; nothing is expanded and no shell runs. May go on in indented lines, which are joined "
-     "with one blank."},
+     "What is done with an entry. exec: a process for each. worker: processes that stay, and are "
+     "given one after the other. socket: the same by connections to a service that you run. move: "
+     "it is copied to target_stream and acknowledged, by a script inside the server. claim-only: it "
+     "is claimed for consumer, a consumer of your application, and nothing else. With the last two "
+     "nothing runs. Keys that mean nothing to the kind chosen are refused."},
+    {"command", VALUE_COMMAND, AT(recovery.command), "", 0, 0,
+     ROW_CONTINUES | ROW_SECRET | EXEC | WORKER, NULL,
+     "Required by handler = exec and worker: absolute program and arguments, split as a shell "
+     "would split them; nothing is expanded and no shell runs. May go on in indented lines, which "
+     "are joined with one blank."},
+    {"address", VALUE_ADDRESS, AT(recovery.address), "", 0, 0, SOCKET, NULL,
+     "Required by handler = socket: where the service listens, on this machine."},
     {"payload", VALUE_CHOICE, AT(recovery.settings.payload), "json", 0, 0, RUNS, payloads,
      "What the handler is given: a line of JSON, the entry as Redis sends it, or the bare ID "
      "(then no body is read)."},
     {"concurrency", VALUE_NUMBER, AT(recovery.settings.concurrency), "4", 1, 4096, RUNS, NULL,
      "Entries with a handler at once."},
+    {"workers", VALUE_NUMBER, AT(recovery.workers), "auto", 1, 4096, ROW_AUTO | WORKER | SOCKET,
+     NULL,
+     "handler = worker and socket: how many processes, or connections, share them. Fewer than "
+     "concurrency: each is given several entries at once and answers in any order. auto: as many "
+     "as concurrency."},
     {"claim_ahead", VALUE_NUMBER, AT(recovery.settings.claim_ahead), "auto", 0, 4096, ROW_AUTO | RUNS,
      NULL,
      "Entries claimed before a handler is free for them. auto: as many as concurrency."},
     {"handler_timeout", VALUE_DURATION, AT(recovery.settings.handler_timeout), "30s",
      100 * MSEC, 30 * DAY, RUNS, NULL,
-     "After so long a handler is sent SIGTERM, and SIGKILL 5s later; the entry is tried again."},
+     "After so long a handler is sent SIGTERM, and SIGKILL 5s later; of a socket the connection is "
+     "closed. The entry is tried again."},
     {"handler_output", VALUE_CHOICE, AT(recovery.settings.handler_output), "stderr", 0, 0, RUNS,
      outputs,
-     "What of a handler's own output is logged. The rest is read and dropped."},
+     "What of a handler's own output is logged. The rest is read and dropped. The standard output of "
+     "a worker holds its answers: both is stderr there; none also hides the reasons it gives."},
     {"missing", VALUE_CHOICE, AT(recovery.settings.missing), "keep", 0, 0, RUNS | MOVE, missings,
      "What is done with a pending entry that is no longer in the stream: keep leaves it pending, "
      "ack acknowledges it."},
@@ -184,8 +197,8 @@ static const struct {
     [SECTION_RECOVERY] = {"recovery",
                           recovery_rows,
                           sizeof(recovery_rows) / sizeof(recovery_rows[0]),
-                          {"address", "workers", "delete_after_ack", "delete_idle_consumers",
-                           "keep_consumers", "stream_pattern", "group_pattern", "discover_interval",
+                          {"delete_after_ack", "delete_idle_consumers", "keep_consumers",
+                           "stream_pattern", "group_pattern", "discover_interval",
                            "discover_limit"}},
 };
 

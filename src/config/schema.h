@@ -25,6 +25,7 @@ enum value_type {
     VALUE_COMMAND,       /* splits into words, program absolute */
     VALUE_PASSWORD_FILE, /* absolute path, bare name, or empty */
     VALUE_SOCKET_PATH,   /* absolute path, "auto", "off" */
+    VALUE_ADDRESS,       /* of this machine, or empty */
     _VALUE_TYPE_MAX,
 };
 

@@ -2,6 +2,7 @@
 /*
  * Values of the rows: from text and back, with the sentence for what is refused.
  */
+#include "address.h"
 #include "base/text.h"
 #include "command.h"
 #include "consumer.h"
@@ -74,6 +75,8 @@ const char *schema_accepted(const struct row *row, char buf[ACCEPTED_MAX]) {
         return "an absolute path, or a bare name in $CREDENTIALS_DIRECTORY";
     case VALUE_SOCKET_PATH:
         return "an absolute path of at most " SOCKET_PATH_MAX_TEXT " bytes, auto, or off";
+    case VALUE_ADDRESS:
+        return ADDRESS_ACCEPTED;
     case _VALUE_TYPE_MAX:
         break;
     }
@@ -148,6 +151,7 @@ static bool is_socket_path(const char *text) {
 static int check_text(const struct row *row, const char *text, struct config_memory *memory,
                       char why[WHY_MAX]) {
     struct server_list servers;
+    const struct local_address *address;
     char *const *argv;
 
     if (*text == '\0' && !row->fallback)
@@ -167,6 +171,8 @@ static int check_text(const struct row *row, const char *text, struct config_mem
         return check_password_file(row, text, why);
     case VALUE_SOCKET_PATH:
         return is_socket_path(text) ? 0 : bad(row, text, "is not such a path", why);
+    case VALUE_ADDRESS:
+        return *text == '\0' ? 0 : address_parse(text, memory, &address, why);
     case VALUE_DURATION:
     case VALUE_SIZE:
     case VALUE_NUMBER:
@@ -217,6 +223,7 @@ int schema_parse(const struct row *row, const char *text, struct config_memory *
     case VALUE_COMMAND:
     case VALUE_PASSWORD_FILE:
     case VALUE_SOCKET_PATH:
+    case VALUE_ADDRESS:
         return parse_text(row, text, memory, draft, why);
     case _VALUE_TYPE_MAX:
         break;
@@ -249,7 +256,7 @@ const char *schema_format(const struct row *row, const struct draft *draft,
         return format_choice(row, *(const int *)at);
     if (row->type > VALUE_CHOICE)
         return *(const char *const *)at;
-    if (row->flags & ROW_AUTO && *(const uint64_t *)at == VALUE_AUTO)
+    if ((row->flags & ROW_AUTO) && *(const uint64_t *)at == VALUE_AUTO)
         return "auto";
     if (row->type == VALUE_DURATION)
         text_format_duration(*(const usec_t *)at, buf, VALUE_TEXT_MAX);

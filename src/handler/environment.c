@@ -96,8 +96,6 @@ int environment_new(const struct recovery_settings *settings, char *const *inher
         environment_free(environment);
         return -ENOMEM;
     }
-    environment->strings[environment->n] = environment->id;
-    environment->strings[environment->n + 1] = environment->deliveries;
     *ret = environment;
     return 0;
 }
@@ -112,6 +110,11 @@ struct environment *environment_free(struct environment *environment) {
     return NULL;
 }
 
+char *const *environment_without_entry(struct environment *environment) {
+    environment->strings[environment->n] = NULL;
+    return environment->strings;
+}
+
 char *const *environment_for(struct environment *environment, struct entry_id id,
                              uint64_t deliveries) {
     char text[ENTRY_ID_TEXT_MAX];
@@ -120,5 +123,7 @@ char *const *environment_for(struct environment *environment, struct entry_id id
     (void)snprintf(environment->id, sizeof(environment->id), OUR_PREFIX "ID=%s", text);
     (void)snprintf(environment->deliveries, sizeof(environment->deliveries),
                    OUR_PREFIX "DELIVERIES=%" PRIu64, deliveries);
+    environment->strings[environment->n] = environment->id;
+    environment->strings[environment->n + 1] = environment->deliveries;
     return environment->strings;
 }

@@ -151,8 +151,7 @@ static void run_reaped(void *data, int status) {
     run_enter(run, RUN_REAPED);
     output_finish(run->out);
     output_finish(run->err);
-    if (run->account.dropped > 0)
-        report_output_dropped(run->account.subject, run->account.id, run->account.dropped);
+    output_account_renew(&run->account);
 
     usec_t timeout = handler->settings->handler_timeout;
     enum outcome outcome = outcome_of_status(status, run->cause, timeout, reason);
@@ -160,18 +159,6 @@ static void run_reaped(void *data, int status) {
 }
 
 /* --- start ----------------------------------------------------------------------------------- */
-
-static int cannot_start(struct handler *handler, int error) {
-    const char *path = handler->settings->argv[0];
-    char program[HANDLER_AWAY_MAX / 2];
-    const char *what = strerror(error);
-
-    /* execve() says the same of a script whose interpreter is missing. */
-    if (error == ENOENT && access(path, F_OK) == 0)
-        what = "its interpreter does not exist";
-    text_printable((struct blob){.data = path, .size = strlen(path)}, program, sizeof(program));
-    return handler_go_away(handler, "cannot start %s: %s", program, what);
-}
 
 /* A pipe whose end `ours` (0: we read, 1: we write) does not block. */
 static int open_pipe(int ours, int *ret_ours, int *ret_theirs) {
@@ -277,7 +264,7 @@ static int exec_start(struct handler *handler, const struct entry *entry, uint64
     if (r == 0)
         r = run_execute(run, &ends, environment_for(handler->kind, entry->id, deliveries), &error);
     if (r != 0)
-        return cannot_start(handler, r < 0 ? -r : error);
+        return handler_cannot_start(handler, r < 0 ? -r : error);
 
     run_enter(run, RUN_RUNNING);
     output_start(run->out);

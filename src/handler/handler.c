@@ -12,12 +12,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <utlist.h>
 
 static const struct handler_verbs *verbs_of(enum handler_kind kind) {
     switch (kind) {
     case HANDLER_EXEC:
         return &exec_verbs;
+    case HANDLER_WORKER:
+        return &worker_verbs;
+    case HANDLER_SOCKET:
+        return &socket_verbs;
     case HANDLER_MOVE: /* nothing runs */
     case HANDLER_CLAIM_ONLY:
     case _HANDLER_KIND_MAX:
@@ -28,7 +34,7 @@ static const struct handler_verbs *verbs_of(enum handler_kind kind) {
 
 int handler_new(struct loop *loop, struct children *children,
                 const struct recovery_settings *settings, struct report_subject *subject,
-                handler_ended ended, void *data, struct handler **ret) {
+                const struct handler_owner *owner, struct handler **ret) {
     const struct handler_verbs *verbs = verbs_of(settings->handler);
     assert(verbs);
 
@@ -40,8 +46,7 @@ int handler_new(struct loop *loop, struct children *children,
         .children = children,
         .settings = settings,
         .subject = subject,
-        .ended = ended,
-        .data = data,
+        .owner = *owner,
         .verbs = verbs,
         .kill_grace = HANDLER_KILL_GRACE,
     };
@@ -88,6 +93,23 @@ void handler_stop(struct handler_run *run, bool kill) {
     run->handler->verbs->stop(run, kill);
 }
 
+int handler_room(struct handler *handler, size_t *ret) {
+    if (handler->verbs->room)
+        return handler->verbs->room(handler, ret);
+    *ret = SIZE_MAX;
+    return 0;
+}
+
+void handler_close(struct handler *handler, bool kill) {
+    assert(handler->n_runs == 0);
+    if (handler->verbs->close)
+        handler->verbs->close(handler, kill);
+}
+
+bool handler_is_closed(const struct handler *handler) {
+    return !handler->verbs->is_closed || handler->verbs->is_closed(handler);
+}
+
 size_t handler_running(const struct handler *handler) {
     return handler->n_runs;
 }
@@ -110,7 +132,7 @@ void handler_run_ended(struct handler_run *run, enum outcome outcome, const char
     assert(handler->n_runs > 0);
     DL_DELETE(handler->runs, run);
     handler->n_runs--;
-    handler->ended(handler->data, run->token, outcome, reason, duration);
+    handler->owner.ended(handler->owner.data, run->token, outcome, reason, duration);
     handler->verbs->free(run);
 }
 
@@ -121,4 +143,16 @@ int handler_go_away(struct handler *handler, const char *format, ...) {
     (void)vsnprintf(handler->away, sizeof(handler->away), format, args);
     va_end(args);
     return HANDLER_E_AWAY;
+}
+
+int handler_cannot_start(struct handler *handler, int error) {
+    const char *path = handler->settings->argv[0];
+    char program[HANDLER_AWAY_MAX / 2];
+    const char *what = strerror(error);
+
+    /* execve() says the same of a script whose interpreter is missing. */
+    if (error == ENOENT && access(path, F_OK) == 0)
+        what = "its interpreter does not exist";
+    text_printable((struct blob){.data = path, .size = strlen(path)}, program, sizeof(program));
+    return handler_go_away(handler, "cannot start %s: %s", program, what);
 }

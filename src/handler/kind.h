@@ -16,8 +16,7 @@ struct handler {
     struct children *children;
     const struct recovery_settings *settings;
     struct report_subject *subject;
-    handler_ended ended;
-    void *data;
+    struct handler_owner owner;
     const struct handler_verbs *verbs;
     void *kind; /* what verbs->birth made */
     struct handler_run *runs;
@@ -43,12 +42,20 @@ struct handler_verbs {
     void (*stop)(struct handler_run *run, bool kill);
     usec_t (*deadline)(const struct handler_run *run);
     void (*free)(struct handler_run *run);
+    /* NULL for the three: there is always room, nothing is left between runs. */
+    int (*room)(struct handler *handler, size_t *ret);
+    void (*close)(struct handler *handler, bool kill);
+    bool (*is_closed)(const struct handler *handler);
 };
 
 extern const struct handler_verbs exec_verbs;
+extern const struct handler_verbs worker_verbs;
+extern const struct handler_verbs socket_verbs;
 
 /* For the kinds: tells the owner of the run, then frees it. Once a run, from the loop. */
 void handler_run_ended(struct handler_run *run, enum outcome outcome, const char *reason);
 
 /* For the kinds: sets the reason; returns HANDLER_E_AWAY. */
-MUST_CHECK int handler_go_away(struct handler *handler, const char *format, ...) PRINTF_LIKE(2, 3);
+int handler_go_away(struct handler *handler, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The same for the program of `command`, of which execve() or what comes before it said `error`. */
+MUST_CHECK int handler_cannot_start(struct handler *handler, int error);

@@ -30,6 +30,15 @@ struct output {
     char line[OUTPUT_LINE_BYTES];
 };
 
+void output_account_renew(struct output_account *account) {
+    if (account->dropped > 0 && account->worker)
+        report_worker_dropped(account->subject, account->worker, account->dropped);
+    else if (account->dropped > 0)
+        report_output_dropped(account->subject, account->id, account->dropped);
+    account->dropped = 0;
+    account->lines = account->bytes = 0;
+}
+
 /* --- lines ----------------------------------------------------------------------------------- */
 
 static bool account_is_full(const struct output_account *account) {
@@ -59,7 +68,12 @@ static void pass_on(struct output *output) {
     text_printable(line, printable, sizeof(printable) - 3);
     if (output->line_cut)
         strcat(printable, "...");
-    report_handler_output(output->account->subject, output->account->id, output->name, printable);
+    if (output->account->worker)
+        report_worker_output(output->account->subject, output->account->worker, output->name,
+                             printable);
+    else
+        report_handler_output(output->account->subject, output->account->id, output->name,
+                              printable);
 }
 
 static void line_ended(struct output *output) {

@@ -14,14 +14,19 @@ enum {
     OUTPUT_RUN_BYTES = 16 * 1024,
 };
 
-/* The account of one run, shared by its two streams. Owned by the run. */
+/* The account of one run, shared by its two streams; or of a worker, from one request to the
+ * next. Owned by the run, or the worker. */
 struct output_account {
     struct report_subject *subject;
     struct entry_id id;
-    size_t lines; /* passed on so far */
+    const char *worker; /* its name, instead of the ID; NULL: it is a run's */
+    size_t lines;       /* passed on so far */
     size_t bytes;
     uint64_t dropped;
 };
+
+/* The limits begin anew; what was dropped is told. */
+void output_account_renew(struct output_account *account);
 
 struct output;
 

@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* Handlers that one answer starts: a start keeps the loop for about half a millisecond. */
+/* Processes that one answer starts: each keeps the loop for about half a millisecond. Those that
+ * stay are begun by their own measure; to give them an entry costs next to nothing. */
 #define STARTS_MAX 4
 
 /* Bodies that one answer should bring at most, judged by the largest seen lately. */
@@ -59,9 +60,10 @@ static void start(struct recovery *r, struct held *held, const struct entry *ent
         put_back(r, held);
         return;
     }
-    if (error == HANDLER_E_AWAY) {
+    if (error != 0) {
         put_back(r, held);
-        trouble_handler(r, handler_away_reason(r->handler));
+        if (error == HANDLER_E_AWAY)
+            trouble_handler(r, handler_away_reason(r->handler));
         return;
     }
     trouble_leave(r, ORDER_HANDLER);
@@ -194,14 +196,15 @@ static void attempt_collect(struct recovery *r, struct batch *batch, size_t most
 
 /* How many may be asked for in one command. */
 static size_t attempt_most(const struct recovery *r) {
+    size_t starts = r->settings->handler == HANDLER_EXEC ? STARTS_MAX : BATCH_MAX;
     uint64_t by_size;
 
     if (r->settings->payload == PAYLOAD_ID)
-        return STARTS_MAX;
+        return starts;
     if (r->expected_body == 0) /* none seen yet */
         return 1;
     by_size = ANSWER_BYTES / r->expected_body;
-    return by_size < 1 ? 1 : by_size > STARTS_MAX ? STARTS_MAX : (size_t)by_size;
+    return by_size < 1 ? 1 : by_size > starts ? starts : (size_t)by_size;
 }
 
 static void attempt_batch(struct recovery *r, struct batch *batch, usec_t fence) {
@@ -222,25 +225,38 @@ static void attempt_batch(struct recovery *r, struct batch *batch, usec_t fence)
     }
 }
 
-void attempt_pump(struct recovery *r) {
-    size_t running = ledger_running(&r->ledger), limit = recovery_window(r);
-    size_t most = attempt_most(r);
-    usec_t fence = USEC_INFINITY;
-    struct batch *batch;
+/* How many may be asked for besides those that run: not more than there are handlers for. */
+static size_t attempt_room(struct recovery *r) {
+    size_t limit = recovery_window(r), running = ledger_running(&r->ledger), room;
 
     if (limit > r->settings->concurrency)
         limit = r->settings->concurrency;
+    if (!ledger_first(&r->ledger, HELD_READY) || running >= limit || !recovery_may_start(r))
+        return 0;
+    if (handler_room(r->handler, &room) == HANDLER_E_AWAY) {
+        trouble_handler(r, handler_away_reason(r->handler));
+        return 0;
+    }
+    /* Those that were asked for already will take theirs. */
+    room = room > r->ledger.counts[HELD_ATTEMPTING] ? room - r->ledger.counts[HELD_ATTEMPTING] : 0;
+    return room < limit - running ? room : limit - running;
+}
+
+void attempt_pump(struct recovery *r) {
+    size_t room = attempt_room(r), most = attempt_most(r);
+    usec_t fence = USEC_INFINITY;
+    struct batch *batch;
+
     /* One answer with large bodies at a time. Whoever can take no slot now stands in nobody's way.
      */
-    if (!ledger_first(&r->ledger, HELD_READY) || running >= limit || !recovery_may_start(r) ||
-        r->ledger.counts[HELD_ATTEMPTING] >= most) {
+    if (room == 0 || r->ledger.counts[HELD_ATTEMPTING] >= most) {
         slots_forget(r->parts.slots, &r->slots_waiter);
         return;
     }
     batch = batch_new(r);
     if (!batch)
         return;
-    attempt_collect(r, batch, limit - running < most ? limit - running : most, &fence);
+    attempt_collect(r, batch, room < most ? room : most, &fence);
     if (batch->n == 0) {
         slots_forget(r->parts.slots, &r->slots_waiter);
         free(batch);

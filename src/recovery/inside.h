@@ -64,6 +64,7 @@ struct recovery {
     bool started;
     bool scanned; /* a scan has begun */
     bool cut_short;
+    bool killing; /* what is left of the handler is not asked politely */
     struct trouble trouble;
     bool retrying; /* the timer has fired: what was refused may be tried once more */
     struct report_subject *subject;

@@ -182,6 +182,10 @@ static void end_if_done(struct recovery *r) {
         return;
     if (r->state != RECOVERY_DRAINING && !once)
         return;
+    if (r->handler)
+        handler_close(r->handler, r->killing);
+    if (r->handler && !handler_is_closed(r->handler)) /* it calls when it is */
+        return;
     timer_disarm(r->timer);
     timer_disarm(r->retry_timer);
     slots_forget(r->parts.slots, &r->slots_waiter);
@@ -302,13 +306,25 @@ static void link_has_failed(void *data) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+static void handler_changed(void *data) {
+    struct recovery *r = data;
+    size_t room;
+
+    /* Somebody can be had again. */
+    if (r->trouble.order == ORDER_HANDLER && r->state != RECOVERY_DRAINING &&
+        r->state != RECOVERY_GONE && handler_room(r->handler, &room) == 0 && room > 0)
+        trouble_leave(r, ORDER_HANDLER);
+    recovery_wake(r);
+}
+
 static int make_parts(struct recovery *r) {
+    const struct handler_owner handler_owner = {attempt_ended, handler_changed, r};
     const struct recovery_settings *s = r->settings;
     struct loop *loop = r->parts.loop;
     int error = report_subject_new(s->name, s->stream, s->group, s->consumer, &r->subject);
 
-    if (error == 0 && s->handler == HANDLER_EXEC)
-        error = handler_new(loop, r->parts.children, s, r->subject, attempt_ended, r, &r->handler);
+    if (error == 0 && s->handler != HANDLER_MOVE && s->handler != HANDLER_CLAIM_ONLY)
+        error = handler_new(loop, r->parts.children, s, r->subject, &handler_owner, &r->handler);
     if (error == 0)
         error = timer_new(loop, timer_fired, r, &r->timer);
     if (error == 0)
@@ -433,6 +449,7 @@ void recovery_resume(struct recovery *r) {
 
 void recovery_cut_short(struct recovery *r, bool kill) {
     r->cut_short = true;
+    r->killing = kill;
     LEDGER_FOREACH (&r->ledger, HELD_HANDLING, held)
         handler_stop(held->run, kill);
     LEDGER_FOREACH (&r->ledger, HELD_LOST, held)

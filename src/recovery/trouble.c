@@ -290,9 +290,12 @@ void trouble_from_error(struct recovery *r, enum order order, const struct answe
 }
 
 void trouble_handler(struct recovery *r, const char *reason) {
+    const char *advice = r->settings->handler == HANDLER_SOCKET
+                             ? "start the service, or mend `address`"
+                             : "mend `command`, or what it needs";
+
     scan_abort(r); /* what is given back lies behind its cursor */
-    trouble_enter(r, TROUBLE_HANDLER, ORDER_HANDLER, reason, "mend `command`, or what it needs",
-                  NULL);
+    trouble_enter(r, TROUBLE_HANDLER, ORDER_HANDLER, reason, advice, NULL);
     release_all(r);
 }
 

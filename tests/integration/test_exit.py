@@ -631,13 +631,16 @@ class PrintConfig(ExitTest):
         _, every_kind, _ = self.run_to_end(
             "".join(f"[recovery {name}]\nstream = {name}\ngroup = g\nmin_idle = 1m\n{keys}\n"
                     for name, keys in (("x", "handler = exec\ncommand = /bin/true"),
+                                       ("w", "handler = worker\ncommand = /bin/true"),
+                                       ("s", "handler = socket\naddress = unix:/s"),
                                        ("m", "handler = move\ntarget_stream = t"),
                                        ("c", "handler = claim-only\nworklist = l"))),
             "--print-config")
         with open(SAMPLE) as file:
             known = set(re.findall(r"^#([a-z_]+) =", file.read(), re.M))
         self.assertGreaterEqual(len(known), 25)
-        others = {"target_stream", "target_maxlen", "worklist"}  # mean nothing to exec
+        # mean nothing to exec
+        others = {"address", "workers", "target_stream", "target_maxlen", "worklist"}
         for printed, keys in ((out, known - others), (every_kind, known)):
             self.assertEqual(set(re.findall(r"^([a-z_]+) =", printed, re.M)), keys)
 

@@ -453,7 +453,7 @@ def config(url, recoveries, redis="", daemon=""):
     return "".join(lines)
 
 
-def recovery(handler, **keys):
+def recovery(handler, /, **keys):
     """The keys of a recovery that acts fast."""
     return {"stream": STREAM, "group": GROUP, "consumer": "recoverer", "min_idle": "60s",
             "interval": "100ms", "handler": "exec", "command": handler, **keys}

@@ -31,3 +31,23 @@ void report_output_dropped_(struct report_place place, struct report_subject *su
     report_stub.dropped_records++;
     report_stub.id = id;
 }
+
+void report_worker_up_(struct report_place place, struct report_subject *subject,
+                       const char *worker) {
+    report_stub.workers_up++;
+}
+
+void report_worker_ended_(struct report_place place, struct report_subject *subject,
+                          const char *worker, const char *reason, size_t held) {
+    report_stub.workers_ended++;
+}
+
+void report_worker_output_(struct report_place place, struct report_subject *subject,
+                           const char *worker, const char *stream, const char *line) {
+    report_handler_output_(place, subject, (struct entry_id){0}, stream, line);
+}
+
+void report_worker_dropped_(struct report_place place, struct report_subject *subject,
+                            const char *worker, uint64_t bytes) {
+    report_output_dropped_(place, subject, (struct entry_id){0}, bytes);
+}

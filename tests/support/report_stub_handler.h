@@ -15,6 +15,8 @@ struct report_stub {
     struct entry_id id; /* of the last record */
     uint64_t dropped;
     size_t dropped_records;
+    size_t workers_up;
+    size_t workers_ended;
     void (*on_line)(void *data);
     void *data;
 };

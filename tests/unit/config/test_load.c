@@ -139,10 +139,10 @@ static void test_keys(void **state) {
     case_refuses(
         self, RECOVERY("a") "max_idle = 1s\n",
         "main.conf:7: [recovery a] max_idle: unknown key; accepted: redis, stream, group, "
-        "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
-        "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
-        "retry_delay_max, dead_letter_stream, dead_letter_maxlen, target_stream, target_maxlen, "
-        "worklist\n");
+        "consumer, min_idle, interval, count, handler, command, address, payload, "
+        "concurrency, workers, claim_ahead, handler_timeout, handler_output, missing, "
+        "max_deliveries, retry_delay, retry_delay_max, dead_letter_stream, dead_letter_maxlen, "
+        "target_stream, target_maxlen, worklist\n");
 }
 
 static void test_keys_that_are_not_built(void **state) {
@@ -158,8 +158,6 @@ static void test_keys_that_are_not_built(void **state) {
         {"redis", "tls_cert_file"},
         {"redis", "tls_key_file"},
         {"redis", "tls_server_name"},
-        {"recovery a", "address"},
-        {"recovery a", "workers"},
         {"recovery a", "delete_after_ack"},
         {"recovery a", "keep_consumers"},
         {"recovery a", "delete_idle_consumers"},
@@ -221,8 +219,8 @@ static void test_all_errors_come_out(void **state) {
                  "without control characters, not empty\n"
                  "main.conf:6: [recovery a] group: required, and not given; accepted: text without "
                  "control characters, not empty\n"
-                 "main.conf:6: [recovery a] command: required by handler = exec; accepted: an "
-                 "absolute program and its arguments\n");
+                 "main.conf:6: [recovery a] command: required by handler = exec or worker; "
+                 "accepted: an absolute program and its arguments\n");
 }
 
 static void test_indented_lines(void **state) {
@@ -242,10 +240,10 @@ static void test_indented_lines(void **state) {
     case_refuses(
         self, RECOVERY("a") "nonsense = 1\n  more\n",
         "main.conf:7: [recovery a] nonsense: unknown key; accepted: redis, stream, group, "
-        "consumer, min_idle, interval, count, handler, command, payload, concurrency, "
-        "claim_ahead, handler_timeout, handler_output, missing, max_deliveries, retry_delay, "
-        "retry_delay_max, dead_letter_stream, dead_letter_maxlen, target_stream, target_maxlen, "
-        "worklist\n");
+        "consumer, min_idle, interval, count, handler, command, address, payload, "
+        "concurrency, workers, claim_ahead, handler_timeout, handler_output, missing, "
+        "max_deliveries, retry_delay, retry_delay_max, dead_letter_stream, dead_letter_maxlen, "
+        "target_stream, target_maxlen, worklist\n");
 }
 
 /* An argument that no single line could hold with the others. */

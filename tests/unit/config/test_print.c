@@ -10,6 +10,9 @@
 static void same_words(char *const *a, char *const *b) {
     size_t i = 0;
 
+    assert_int_equal(!a, !b);
+    if (!a)
+        return;
     for (; a[i] && b[i]; i++)
         assert_string_equal(a[i], b[i]);
     assert_true(!a[i] && !b[i]);
@@ -51,13 +54,16 @@ static void same_recovery(const struct recovery_settings *a, const struct recove
     assert_true(a->interval == b->interval);
     assert_int_equal(a->count, b->count);
     assert_int_equal(a->handler, b->handler);
-    if (a->argv)
-        same_words(a->argv, b->argv);
+    same_words(a->argv, b->argv);
     same_text(a->target_stream, b->target_stream);
     assert_int_equal(a->target_maxlen, b->target_maxlen);
     same_text(a->worklist, b->worklist);
     assert_int_equal(a->payload, b->payload);
     assert_int_equal(a->concurrency, b->concurrency);
+    assert_int_equal(a->workers, b->workers);
+    assert_int_equal(!a->address, !b->address);
+    if (a->address)
+        assert_string_equal(a->address->text, b->address->text);
     assert_int_equal(a->claim_ahead, b->claim_ahead);
     assert_true(a->handler_timeout == b->handler_timeout);
     assert_int_equal(a->handler_output, b->handler_output);
@@ -218,6 +224,13 @@ static void test_everything_comes_back(void **state) {
     assert_int_equal(self->result, 0);
     assert_string_equal(self->config->recoveries[0].stream, ";s # x");
     assert_string_equal(self->config->recoveries[0].group, "= \"g\"");
+    comes_back(self);
+    case_load_text(self, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = worker\n"
+                         "command = /bin/a  b\nconcurrency = 64\nworkers = 3\n"
+                         "[recovery b]\nstream = t\ngroup = g\nmin_idle = 1s\nhandler = socket\n"
+                         "address = [::1]:80\nworkers = auto\n");
+    assert_int_equal(self->result, 0);
+    assert_int_equal(self->config->recoveries[1].workers, 4);
     comes_back(self);
 }
 

@@ -183,9 +183,10 @@ static void test_names_with_control_characters(void **state) {
 static void test_commands(void **state) {
     struct test_case *self = *state;
 
-    case_refuses(self, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = exec\n",
-                 "main.conf:1: [recovery a] command: required by handler = exec; accepted: an "
-                 "absolute program and its arguments\n");
+    case_refuses(
+        self, "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = exec\n",
+        "main.conf:1: [recovery a] command: required by handler = exec or worker; accepted: an "
+        "absolute program and its arguments\n");
     case_refuses(self,
                  "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = exec\n"
                  "command = handle --token 'hunter2'\n",
@@ -196,11 +197,70 @@ static void test_commands(void **state) {
                  "command = /bin/handle\n --token \"hunter2\n",
                  "main.conf:6: [recovery a] command: a quote that is not closed; accepted: quotes "
                  "in pairs\n");
-    case_refuses(self,
-                 "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\nhandler = worker\n"
-                 "command = /bin/true\n",
-                 "main.conf:5: [recovery a] handler: \"worker\" is not built yet; accepted: exec, "
-                 "move, claim-only\n");
+}
+
+#define BARE "[recovery a]\nstream = s\ngroup = g\nmin_idle = 1s\n"
+
+static void test_kinds_of_handlers(void **state) {
+    struct test_case *self = *state;
+
+    case_refuses(self, BARE "handler = worker\n",
+                 "main.conf:1: [recovery a] command: required by handler = exec or worker; "
+                 "accepted: an absolute program and its arguments\n");
+    case_refuses(self, BARE "handler = socket\n",
+                 "main.conf:1: [recovery a] address: required by handler = socket; accepted: "
+                 "unix:/path, 127.0.0.1:port or [::1]:port\n");
+    case_refuses(self, BARE "handler = socket\naddress = unix:/s\ncommand = /bin/true\n",
+                 "main.conf:7: [recovery a] command: means nothing with handler = socket; "
+                 "accepted: a configuration without it\n");
+    static const char *const others[] = {"exec", "worker"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[256], want[256];
+
+        (void)snprintf(text, sizeof(text),
+                       BARE "handler = %s\ncommand = /bin/true\naddress = unix:/s\n", others[i]);
+        (void)snprintf(want, sizeof(want),
+                       "main.conf:7: [recovery a] address: means nothing with handler = %s; "
+                       "accepted: a configuration without it\n",
+                       others[i]);
+        case_refuses(self, text, want);
+    }
+    /* what is bad by itself is told once */
+    case_refuses(self, BARE "handler = socket\naddress = 10.0.0.1:80\n",
+                 "main.conf:6: [recovery a] address: \"10.0.0.1:80\" is not an address of this "
+                 "machine; accepted: unix:/path, 127.0.0.1:port or [::1]:port\n");
+    case_accepts(self, BARE "handler = socket\naddress = unix:/s\ncommand =\n", "");
+    assert_int_equal(self->config->recoveries[0].handler, HANDLER_SOCKET);
+    assert_null(self->config->recoveries[0].argv);
+    assert_string_equal(self->config->recoveries[0].address->path, "/s");
+    case_accepts(self, BARE "handler = worker\ncommand = /bin/a b\naddress =\n", "");
+    assert_int_equal(self->config->recoveries[0].handler, HANDLER_WORKER);
+    assert_string_equal(self->config->recoveries[0].argv[1], "b");
+    assert_null(self->config->recoveries[0].address);
+}
+
+static void test_workers_and_concurrency(void **state) {
+    struct test_case *self = *state;
+    static const char want[] = "more than concurrency (4), so that some would never be given "
+                               "anything; accepted: at most that\n";
+    char line[256];
+
+    (void)snprintf(line, sizeof(line), "main.conf:7: [recovery a] workers: %s", want);
+    case_refuses(self, BARE "handler = worker\ncommand = /bin/a\nworkers = 5\n", line);
+    case_refuses(self, BARE "handler = socket\naddress = unix:/s\nworkers = 5\n", line);
+    case_refuses(self, RECOVERY("a") "workers = 1\n",
+                 "main.conf:7: [recovery a] workers: means nothing with handler = exec; accepted: "
+                 "a configuration without it\n");
+    case_accepts(self, RECOVERY("a") "workers = auto\n", "");
+    assert_int_equal(self->config->recoveries[0].workers, 0);
+    case_accepts(self, BARE "handler = worker\ncommand = /bin/a\n", "");
+    assert_int_equal(self->config->recoveries[0].workers, 4);
+    case_accepts(self, BARE "handler = worker\ncommand = /bin/a\nconcurrency = 64\nworkers = 1\n",
+                 "");
+    assert_int_equal(self->config->recoveries[0].workers, 1);
+    case_accepts(
+        self, BARE "handler = socket\naddress = unix:/s\nconcurrency = 64\nworkers = auto\n", "");
+    assert_int_equal(self->config->recoveries[0].workers, 64);
 }
 
 static void test_warnings(void **state) {
@@ -313,32 +373,44 @@ static void test_a_password_in_clear(void **state) {
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, case_begin, case_end)
 
-#define NOTHING_RUNS(kind)                                                                         \
+#define OF_KIND(kind)                                                                              \
     "[recovery a]\nstream = s\ngroup = g\nconsumer = c\nmin_idle = 60s\nhandler = " kind "\n"
 
 static void test_keys_that_mean_nothing_to_a_handler(void **state) {
     struct test_case *self = *state;
     static const struct {
         const char *key, *value;
-        const char *kinds; /* x: exec, m: move, c: claim-only */
+        const char *kinds; /* x: exec, w: worker, s: socket, m: move, c: claim-only */
     } keys[] = {
-        {"command", "/bin/true", "x"},    {"payload", "id", "x"},
-        {"concurrency", "5", "x"},        {"claim_ahead", "1", "x"},
-        {"handler_timeout", "1s", "x"},   {"handler_output", "none", "x"},
-        {"missing", "ack", "xm"},         {"max_deliveries", "1", "x"},
-        {"retry_delay", "2h", "x"},       {"retry_delay_max", "2s", "x"},
-        {"dead_letter_stream", "d", "x"}, {"dead_letter_maxlen", "1", "x"},
-        {"target_stream", "t2", "m"},     {"target_maxlen", "1", "m"},
-        {"worklist", "l", "c"},           {"count", "10", "xmc"},
-        {"interval", "1s", "xmc"},
+        {"command", "/bin/true", "xw"},
+        {"address", "unix:/s", "s"},
+        {"workers", "2", "ws"},
+        {"payload", "id", "xws"},
+        {"concurrency", "5", "xws"},
+        {"claim_ahead", "1", "xws"},
+        {"handler_timeout", "1s", "xws"},
+        {"handler_output", "none", "xws"},
+        {"missing", "ack", "xwsm"},
+        {"max_deliveries", "1", "xws"},
+        {"retry_delay", "2h", "xws"},
+        {"retry_delay_max", "2s", "xws"},
+        {"dead_letter_stream", "d", "xws"},
+        {"dead_letter_maxlen", "1", "xws"},
+        {"target_stream", "t2", "m"},
+        {"target_maxlen", "1", "m"},
+        {"worklist", "l", "c"},
+        {"count", "10", "xwsmc"},
+        {"interval", "1s", "xwsmc"},
     };
     static const struct {
         char letter;
         const char *name, *text;
     } kinds[] = {
-        {'x', "exec", NOTHING_RUNS("exec") "\n"},
-        {'m', "move", NOTHING_RUNS("move") "\n"},
-        {'c', "claim-only", NOTHING_RUNS("claim-only") "\n"},
+        {'x', "exec", OF_KIND("exec") "\n"},
+        {'w', "worker", OF_KIND("worker") "\n"},
+        {'s', "socket", OF_KIND("socket") "\n"},
+        {'m', "move", OF_KIND("move") "\n"},
+        {'c', "claim-only", OF_KIND("claim-only") "\n"},
     };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -357,8 +429,8 @@ static void test_keys_that_mean_nothing_to_a_handler(void **state) {
         }
     /* A later file takes back what an earlier one says. */
     case_accepts(self,
-                 NOTHING_RUNS("move") "target_stream = t\ncommand =\nclaim_ahead = auto\n"
-                                      "retry_delay = auto\nconcurrency = 4\nworklist =\n",
+                 OF_KIND("move") "target_stream = t\ncommand =\nclaim_ahead = auto\n"
+                                 "retry_delay = auto\nconcurrency = 4\nworklist =\n",
                  "");
 }
 
@@ -366,16 +438,16 @@ static void test_where_entries_are_moved(void **state) {
     struct test_case *self = *state;
     const struct recovery_settings *settings;
 
-    case_accepts(self, NOTHING_RUNS("move") "target_stream = t\ntarget_maxlen = 7\n", "");
+    case_accepts(self, OF_KIND("move") "target_stream = t\ntarget_maxlen = 7\n", "");
     settings = &self->config->recoveries[0];
     assert_int_equal(settings->handler, HANDLER_MOVE);
     assert_string_equal(settings->target_stream, "t");
     assert_int_equal(settings->target_maxlen, 7);
     assert_null(settings->argv);
-    case_refuses(self, NOTHING_RUNS("move"),
+    case_refuses(self, OF_KIND("move"),
                  "main.conf:1: [recovery a] target_stream: required by handler = move; accepted: "
                  "the key of another stream\n");
-    case_refuses(self, NOTHING_RUNS("move") "target_stream = s\n",
+    case_refuses(self, OF_KIND("move") "target_stream = s\n",
                  "main.conf:7: [recovery a] target_stream: the stream itself; accepted: the key of "
                  "another stream\n");
 }
@@ -387,7 +459,7 @@ static void test_for_whom_entries_are_claimed(void **state) {
         "[recovery a]\nstream = s\ngroup = g\nmin_idle = 60s\nhandler = claim-only\n";
     char text[256];
 
-    case_accepts(self, NOTHING_RUNS("claim-only"), "");
+    case_accepts(self, OF_KIND("claim-only"), "");
     settings = &self->config->recoveries[0];
     assert_int_equal(settings->handler, HANDLER_CLAIM_ONLY);
     assert_string_equal(settings->consumer, "c");
@@ -399,7 +471,7 @@ static void test_for_whom_entries_are_claimed(void **state) {
     (void)snprintf(text, sizeof(text), "%sworklist = l\n", nobody);
     case_accepts(self, text, "");
     assert_string_equal(self->config->recoveries[0].worklist, "l");
-    case_refuses(self, NOTHING_RUNS("claim-only") "worklist = s\n",
+    case_refuses(self, OF_KIND("claim-only") "worklist = s\n",
                  "main.conf:7: [recovery a] worklist: the stream itself; accepted: the key of a "
                  "list\n");
 }
@@ -416,6 +488,8 @@ int main(void) {
         CASE(test_consumers),
         CASE(test_names_with_control_characters),
         CASE(test_commands),
+        CASE(test_kinds_of_handlers),
+        CASE(test_workers_and_concurrency),
         CASE(test_warnings),
         CASE(test_keys_that_mean_nothing_to_a_handler),
         CASE(test_where_entries_are_moved),

@@ -97,7 +97,8 @@ void program(const char *path, const char *argument, const char *argument2) {
 }
 
 void make_handler(void) {
-    int r = handler_new(fx.loop, fx.children, &fx.settings, NULL, ended, &fx, &fx.handler);
+    const struct handler_owner owner = {ended, NULL, &fx};
+    int r = handler_new(fx.loop, fx.children, &fx.settings, NULL, &owner, &fx.handler);
     assert_int_equal(r, 0);
 }
 

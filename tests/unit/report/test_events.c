@@ -96,6 +96,10 @@ static void say_all_of_a_recovery(struct report_subject *subject) {
     for (int i = 0; i < 201; i++)
         report_handler_output(subject, ids[0], "stderr", "hello");
     report_output_dropped(subject, ids[0], 4096);
+    report_worker_up(subject, "worker 4711");
+    report_worker_ended(subject, "worker 4711", "exit status 1", 2);
+    report_worker_output(subject, "worker 4711", "stderr", "hello");
+    report_worker_dropped(subject, "worker 4711", 4096);
     report_pass(subject, &(struct report_pass){.pages = 1});
 }
 

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Owns the descriptor and the two watches. The requests are their senders'; their payloads are
+ * given up as soon as they are written.
+ */
+#include "channel.h"
+
+#include "base/cleanup.h"
+#include "loop/io.h"
+#include "protocol.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <utlist.h>
+
+enum {
+    READ_PER_TURN = 16 * 1024,
+    WRITE_PER_TURN = 64 * 1024,
+    REQUESTS_PER_TURN = 64,
+    /* No more lies in the buffer of a socket. */
+    READS_OF_THE_REST = 32,
+};
+
+struct channel {
+    int fd;
+    struct channel_owner owner;
+    struct io_watch *reading;
+    struct io_watch *writing;
+    struct protocol_lines lines;
+    struct request *unsent;
+    bool ended;
+};
+
+static void stop_writing(struct channel *channel) {
+    if (channel->writing)
+        io_watch_enable(channel->writing, false);
+}
+
+static void end(struct channel *channel, enum channel_end how) {
+    if (channel->ended)
+        return;
+    channel->ended = true;
+    channel->reading = io_watch_free(channel->reading);
+    channel->writing = io_watch_free(channel->writing);
+    channel->owner.ended(channel->owner.data, how);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+enum reading {
+    READING_MORE,    /* there may be more at once */
+    READING_NOTHING, /* nothing is there now */
+    READING_OVER,    /* nothing will come; the channel may be freed by now */
+};
+
+static enum reading pass_on(struct channel *channel, struct blob input) {
+    struct blob line;
+
+    for (;;) {
+        switch (protocol_cut(&channel->lines, &input, &line)) {
+        case PROTOCOL_LINE:
+            if (!channel->owner.line(channel->owner.data, line))
+                return READING_OVER;
+            break;
+        case PROTOCOL_MORE:
+            return READING_MORE;
+        case PROTOCOL_TOO_LONG:
+            end(channel, CHANNEL_TOO_LONG);
+            return READING_OVER;
+        }
+    }
+}
+
+static enum reading read_piece(struct channel *channel) {
+    char piece[READ_PER_TURN];
+    ssize_t n = recv(channel->fd, piece, sizeof(piece), MSG_DONTWAIT);
+
+    if (n > 0)
+        return pass_on(channel, (struct blob){piece, (size_t)n});
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return READING_NOTHING;
+    end(channel, n == 0 || errno == ECONNRESET ? CHANNEL_CLOSED : CHANNEL_FAILED);
+    return READING_OVER;
+}
+
+static void readable(void *data) {
+    (void)read_piece(data);
+}
+
+static enum reading read_rest(struct channel *channel) {
+    enum reading reading = READING_MORE;
+
+    for (int i = 0; i < READS_OF_THE_REST && reading == READING_MORE; i++)
+        reading = read_piece(channel);
+    return reading;
+}
+
+void channel_read_rest(struct channel *channel) {
+    if (!channel->ended)
+        (void)read_rest(channel);
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void sent(struct channel *channel, struct request *request) {
+    DL_DELETE(channel->unsent, request);
+    request->payload = payload_free(request->payload);
+    request->sent = true;
+}
+
+/* How many bytes the socket took, of those that are at hand; 0 where it takes none now. */
+static ssize_t write_chunk(struct channel *channel, struct blob chunk) {
+    ssize_t n = send(channel->fd, chunk.data, chunk.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (n >= 0)
+        return n;
+    return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
+/* What is written of the first request; *ret_full: the socket takes no more now. */
+static ssize_t write_some(struct channel *channel, struct request *request, bool *ret_full) {
+    struct blob chunk;
+
+    if (payload_next(request->payload, &chunk) < 0)
+        return -ENOMEM;
+    ssize_t n = chunk.size > 0 ? write_chunk(channel, chunk) : 0;
+    if (n < 0)
+        return n;
+    *ret_full = (size_t)n < chunk.size;
+    payload_take(request->payload, (size_t)n);
+    if (*ret_full)
+        return n;
+    /* Known to be the last at once: an answer may come before the next turn. */
+    if (payload_next(request->payload, &chunk) < 0)
+        return -ENOMEM;
+    if (chunk.size == 0)
+        sent(channel, request);
+    return n;
+}
+
+/* What it has answered before it stopped reading counts. */
+static void failed(struct channel *channel, int error) {
+    if (read_rest(channel) != READING_OVER)
+        end(channel, error == -EPIPE || error == -ECONNRESET ? CHANNEL_CLOSED : CHANNEL_FAILED);
+}
+
+static void writable(void *data) {
+    struct channel *channel = data;
+    size_t bytes = 0;
+    bool full = false;
+
+    for (int i = 0; i < REQUESTS_PER_TURN && bytes < WRITE_PER_TURN && !full; i++) {
+        if (!channel->unsent)
+            break;
+        ssize_t n = write_some(channel, channel->unsent, &full);
+        if (n < 0) {
+            failed(channel, (int)n);
+            return;
+        }
+        bytes += (size_t)n;
+    }
+    if (!channel->unsent)
+        stop_writing(channel);
+}
+
+void channel_send(struct channel *channel, struct request *request) {
+    DL_APPEND(channel->unsent, request);
+    if (channel->writing)
+        io_watch_enable(channel->writing, true);
+}
+
+void channel_finish(struct channel *channel) {
+    stop_writing(channel);
+    (void)shutdown(channel->fd, SHUT_WR);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+int channel_new(struct loop *loop, int fd, const struct channel_owner *owner,
+                struct channel **ret) {
+    struct channel *channel = calloc(1, sizeof(*channel));
+
+    if (!channel) {
+        (void)close(fd);
+        return -ENOMEM;
+    }
+    channel->fd = fd;
+    channel->owner = *owner;
+    int r = io_watch_new(loop, fd, IO_READ, readable, channel, &channel->reading);
+    if (r == 0)
+        r = io_watch_new(loop, fd, IO_WRITE, writable, channel, &channel->writing);
+    if (r < 0) {
+        channel_free(channel);
+        return r;
+    }
+    io_watch_enable(channel->reading, true);
+    *ret = channel;
+    return 0;
+}
+
+struct channel *channel_free(struct channel *channel) {
+    if (!channel)
+        return NULL;
+    while (channel->unsent) {
+        struct request *request = channel->unsent;
+
+        DL_DELETE(channel->unsent, request);
+        request->payload = payload_free(request->payload);
+    }
+    io_watch_free(channel->writing);
+    io_watch_free(channel->reading);
+    (void)close(channel->fd);
+    free(channel);
+    return NULL;
+}
