@@ -63,6 +63,16 @@ class Reload(Test):
 
 
 class Protocol(Reload):
+    def told(self, daemon, first):
+        """What systemd was told since, once it has been told that we are ready again."""
+        def words():
+            return [m for m in daemon.notify.messages()[first:]
+                    if "RELOADING" in m or "READY" in m]
+
+        daemon.notify.wait_for(lambda m: m.get("READY") == "1" and words()[-1:] == [m]
+                               and len(words()) >= 2)
+        return words()
+
     def test_what_systemd_is_told(self):
         url = self.begin()
         text = config(url, {"orders": recovery(self.logging())})
@@ -72,7 +82,7 @@ class Protocol(Reload):
         daemon.process.send_signal(signal.SIGHUP)
         daemon.wait_record(RECOVERIES_CHANGED="0")
         after = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
-        told = [m for m in daemon.notify.messages()[first:] if "RELOADING" in m or "READY" in m]
+        told = self.told(daemon, first)
         self.assertEqual(len(told), 2, told)
         self.assertEqual(told[0]["RELOADING"], "1")
         self.assertTrue(before <= int(told[0]["MONOTONIC_USEC"]) <= after, told)
@@ -89,7 +99,7 @@ class Protocol(Reload):
         err = self.reload(daemon, bad, status=1)
         self.assertRegex(err, rf"(?m)^\S+xautoclaimd\.conf:{line}: \[recovery orders\] min_idle: ")
         self.assertRegex(err, rf"(?m)^\S+xautoclaimd\.conf:{line + 1}: \[recovery orders\] nonsense")
-        told = [m for m in daemon.notify.messages()[first:] if "RELOADING" in m or "READY" in m]
+        told = self.told(daemon, first)
         self.assertEqual([sorted(set(m) - {"STATUS", "MONOTONIC_USEC"}) for m in told],
                          [["RELOADING"], ["READY"]])
         self.assertIn(f"xautoclaimd.conf:{line}; the old configuration is in force; 1 recovery",
