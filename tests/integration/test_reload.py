@@ -105,15 +105,17 @@ class Protocol(Reload):
         self.assertIn(f"xautoclaimd.conf:{line}; the old configuration is in force; 1 recovery",
                       told[1]["STATUS"])
         self.assertTrue(told[1]["STATUS"].startswith("reload failed at "))
+        daemon.wait_count(3, PRIORITY="3")
         errors = [r.first("MESSAGE") for r in daemon.records(PRIORITY="3")]
         self.assertEqual(len(errors), 3, errors)  # two mistakes, and what they led to
         # it goes on with what it had
         self.add_stranded(3)
         daemon.wait_pass(RECOVERY="orders", PASS_ACKED="3")
         daemon.notify.wait_status("reload failed", "3 acked")
+        again = len(daemon.notify.messages())
         self.assertEqual(self.reload(daemon, good),
                          "reloaded: 1 unchanged, 0 changed, 0 removed, 0 new\n")
-        self.assertTrue(daemon.notify.messages()[-1]["STATUS"].startswith("1 recovery"))
+        self.assertTrue(self.told(daemon, again)[-1]["STATUS"].startswith("1 recovery"))
 
     def test_a_file_that_is_gone(self):
         url = self.begin()
