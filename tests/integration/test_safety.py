@@ -167,7 +167,7 @@ class Safety(Test):
         self.redis.signal(signal.SIGSTOP)
         daemon.notify.wait_for(lambda m: "timed out" in m.get("STATUS", "")
                                or "no answer" in m.get("STATUS", "")
-                               or "progress" in m.get("STATUS", ""))
+                               or "within" in m.get("STATUS", ""))
         self.redis.signal(signal.SIGCONT)
         daemon.wait_count(100, OUTCOME="ok")
         self.redis.kill()

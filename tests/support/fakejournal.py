@@ -191,6 +191,14 @@ class FakeJournal:
             self._check()
             return list(self._records)
 
+    def catch_up(self):
+        """Until all that was sent before has been read: datagrams keep their order."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.sendto(b"X_CAUGHT_UP=1\n", self.path)
+        self.wait_until(lambda records: any("X_CAUGHT_UP" in r for r in records), 30)
+        with self._changed:
+            self._records[:] = [r for r in self._records if "X_CAUGHT_UP" not in r]
+
     def clear(self):
         """Forgets all that came so far."""
         with self._changed:

@@ -261,7 +261,9 @@ class Daemon:
     def terminate(self, seconds=DEADLINE):
         """SIGTERM; returns the exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(seconds)
+        status = self.process.wait(seconds)
+        self.journal.catch_up()
+        return status
 
     @property
     def control(self):
