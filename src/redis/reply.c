@@ -302,18 +302,18 @@ static bool get_counts(const redisReply *reply, uint64_t *counts) {
 }
 
 static bool get_move_numbers(const redisReply *reply, struct move_answer *page) {
+    const redisReply *cursor = element(reply, MOVE_CURSOR);
     struct entry_id next;
     uint64_t cut, late;
 
-    if (!get_id(element(reply, MOVE_CURSOR), &next) ||
-        !get_count(element(reply, MOVE_MOVED), &page->moved) ||
+    if (!cursor || !get_id(cursor, &next) || !get_count(element(reply, MOVE_MOVED), &page->moved) ||
         !get_count(element(reply, MOVE_ACKED), &page->acked) ||
         !get_count(element(reply, MOVE_LEFT), &page->left) ||
         !get_count(element(reply, MOVE_CUT), &cut) ||
         !get_count(element(reply, MOVE_LATE), &late) ||
         !get_count(element(reply, MOVE_SPENT), &page->spent))
         return false;
-    page->cursor = element(reply, MOVE_CURSOR)->str;
+    page->cursor = cursor->str;
     page->at_end = next.ms == 0 && next.seq == 0;
     page->cut = cut != 0;
     page->late = late != 0;
