@@ -62,6 +62,7 @@ def main():
     try:
         os.environ["XAUTOCLAIMD"] = wrap(Found.directory, os.path.abspath(daemon))
         os.environ.setdefault("TEST_DEADLINE", "120")
+        os.environ["TEST_UNDER_VALGRIND"] = "1"  # see journal_shim.c
         import harness  # reads the environment
         suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:] or TESTS)
         suite.addTest(Found("test_nothing"))
