@@ -59,6 +59,7 @@ void link_listen(struct link *link, struct link_listener *listener);
 void link_unlisten(struct link *link, struct link_listener *listener);
 
 enum link_state link_state(const struct link *link);
+const char *link_state_to_string(enum link_state state);
 bool link_is_up(const struct link *link);
 
 /* Where to: the url in use or tried, for people ("db.example:6379"). Borrowed until the next

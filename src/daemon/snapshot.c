@@ -10,15 +10,6 @@
 #include <unistd.h>
 #include <utlist.h>
 
-static const char *const link_states[_LINK_STATE_MAX] = {
-    [LINK_DOWN] = "down",
-    [LINK_RESOLVING] = "resolving",
-    [LINK_CONNECTING] = "connecting",
-    [LINK_GREETING] = "greeting",
-    [LINK_UP] = "up",
-    [LINK_CLOSING] = "closing",
-};
-
 static void copy_numbers(const struct report_pass *pass, uint64_t numbers[_STATUS_NUMBER_MAX]) {
     numbers[STATUS_CLAIMED] = pass->claimed;
     numbers[STATUS_OK] = pass->ok;
@@ -89,7 +80,7 @@ static void copy_server(const struct server *server, struct status_server *ret) 
     *ret = (struct status_server){
         .name = server->settings->name,
         .address = link_address(server->link),
-        .state = link_states[link_state(server->link)],
+        .state = link_state_to_string(link_state(server->link)),
         .trouble = link_is_up(server->link) ? "" : link_trouble(server->link),
         .recoveries = server->users,
     };

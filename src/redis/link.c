@@ -25,7 +25,7 @@ static const char *const state_names[_LINK_STATE_MAX] = {
 
 /* --- state ----------------------------------------------------------------------------------- */
 
-const char *link_state_name(enum link_state state) {
+const char *link_state_to_string(enum link_state state) {
     return state_names[state];
 }
 
@@ -58,8 +58,8 @@ static const char *numeric_address(const struct link *link) {
 
 void link_enter(struct link *link, enum link_state state) {
     assert(link_move_is_legal(link->state, state));
-    report_link_state(link_address(link), numeric_address(link), link_state_name(link->state),
-                      link_state_name(state));
+    report_link_state(link_address(link), numeric_address(link), link_state_to_string(link->state),
+                      link_state_to_string(state));
     link->state = state;
     link->entered = clock_monotonic();
 }

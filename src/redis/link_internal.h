@@ -74,7 +74,6 @@ struct link {
 /* The only place that changes the state. */
 void link_enter(struct link *link, enum link_state state);
 bool link_move_is_legal(enum link_state from, enum link_state to);
-const char *link_state_name(enum link_state state);
 
 /* Ends the connection: closing now, the rest from the deferred call. Nothing where there is no
  * connection to end. Strings are copied. */
