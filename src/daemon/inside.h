@@ -107,7 +107,6 @@ struct member *members_find(const struct daemon *d, const char *name);
 /* It takes part under the configuration in force. */
 bool members_is_wanted(const struct daemon *d, const char *name);
 size_t members_count(const struct daemon *d);
-bool members_all_gone(const struct daemon *d);
 /* Facts of all that are not gone, to be freed; NULL: out of memory. */
 struct recovery_facts *members_facts(const struct daemon *d, size_t *ret_n);
 

@@ -26,12 +26,12 @@ static bool is_chosen(const struct options *options, const char *name) {
     return false;
 }
 
-static const struct recovery_settings *find_wanted(const struct daemon *d, const char *name) {
-    return is_chosen(d->options, name) ? edition_recovery(d->edition, name) : NULL;
+bool members_is_wanted(const struct daemon *d, const char *name) {
+    return is_chosen(d->options, name) && edition_recovery(d->edition, name);
 }
 
-bool members_is_wanted(const struct daemon *d, const char *name) {
-    return find_wanted(d, name) != NULL;
+static bool is_same_group(const struct recovery_settings *a, const struct recovery_settings *b) {
+    return strcmp(a->stream, b->stream) == 0 && strcmp(a->group, b->group) == 0;
 }
 
 struct member *members_find(const struct daemon *d, const char *name) {
@@ -51,7 +51,7 @@ size_t members_count(const struct daemon *d) {
     return n;
 }
 
-bool members_all_gone(const struct daemon *d) {
+static bool all_gone(const struct daemon *d) {
     const struct member *member;
 
     DL_FOREACH (d->members, member)
@@ -200,7 +200,7 @@ static void member_gone(void *data) {
         return;
     }
     status_update(d);
-    if (members_all_gone(d))
+    if (all_gone(d))
         loop_stop(d->loop);
 }
 
@@ -249,9 +249,7 @@ static bool must_wait(const struct daemon *d, const struct recovery_settings *se
     const struct member *member;
 
     DL_FOREACH (d->members, member)
-        if (!member->gone && member->leaving &&
-            strcmp(member->settings->stream, settings->stream) == 0 &&
-            strcmp(member->settings->group, settings->group) == 0)
+        if (!member->gone && member->leaving && is_same_group(member->settings, settings))
             return true;
     return false;
 }
@@ -271,8 +269,7 @@ static int start_one(struct daemon *d, const struct recovery_settings *settings)
 
 static bool has_waited_for(const struct recovery_settings *settings, const struct member *gone) {
     return strcmp(settings->name, gone->settings->name) == 0 ||
-           (strcmp(settings->stream, gone->settings->stream) == 0 &&
-            strcmp(settings->group, gone->settings->group) == 0);
+           is_same_group(settings, gone->settings);
 }
 
 /* gone: look only at what may have waited for that one; NULL: at all. */
@@ -298,7 +295,7 @@ static void start_missing(struct daemon *d, const struct member *gone) {
 
 static void member_adopt(struct daemon *d, struct member *member, struct report_reload *count) {
     const char *name = member->settings->name;
-    bool wanted = find_wanted(d, name) != NULL;
+    bool wanted = members_is_wanted(d, name);
 
     if (!member->leaving && wanted && member->server->current &&
         config_recovery_equal(member->edition->config, d->edition->config, name)) {

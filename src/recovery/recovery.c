@@ -244,12 +244,9 @@ static void timer_fired(void *data) {
         return;
     }
     r->retrying = r->trouble.kind != TROUBLE_NONE;
-    /* While results wait for their XACK nothing new is claimed; nor in a drain. */
-    if (r->state == RECOVERY_DRAINING)
-        recovery_wake(r);
-    else if (r->trouble.order == ORDER_XACK && ledger_first(&r->ledger, HELD_DONE))
-        recovery_wake(r);
-    else if (!r->scan.active && recovery_may_claim(r))
+    /* While results wait for their XACK nothing new is claimed. */
+    bool results_first = r->trouble.order == ORDER_XACK && ledger_first(&r->ledger, HELD_DONE);
+    if (!results_first && recovery_may_claim(r))
         scan_begin(r);
     recovery_wake(r);
 }
@@ -434,7 +431,7 @@ void recovery_pause(struct recovery *r) {
 void recovery_resume(struct recovery *r) {
     if (r->state != RECOVERY_PAUSED)
         return;
-    if (r->trouble.kind != TROUBLE_NONE && trouble_is_error(r->trouble.kind))
+    if (trouble_is_error(r->trouble.kind))
         recovery_enter(r, RECOVERY_FAILING);
     else if (r->trouble.kind != TROUBLE_NONE || !link_is_up(r->parts.link))
         recovery_enter(r, RECOVERY_WAITING);
@@ -467,8 +464,7 @@ void recovery_facts(const struct recovery *r, struct recovery_facts *ret) {
                    : r->trouble.kind != TROUBLE_NONE ? r->trouble.phrase
                                                      : r->burial_phrase,
         .trouble_is_error =
-            link_away ? link_trouble_is_error(r->parts.link)
-                      : trouble_is_error(r->trouble.kind) && r->trouble.kind != TROUBLE_NONE,
+            link_away ? link_trouble_is_error(r->parts.link) : trouble_is_error(r->trouble.kind),
         .trouble_is_link = link_away,
         .held = ledger_size(&r->ledger),
         .running = r->handler ? handler_running(r->handler) : 0,

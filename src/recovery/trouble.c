@@ -18,7 +18,7 @@ static const char *const order_names[_ORDER_MAX] = {
     [ORDER_ANY_WRITE] = "",
 };
 
-const char *order_to_string(enum order order) {
+static const char *order_to_string(enum order order) {
     return order_names[order];
 }
 

@@ -56,7 +56,6 @@ struct trouble {
 struct recovery;
 
 bool trouble_is_error(enum trouble_kind kind);
-const char *order_to_string(enum order order);
 
 /* Pure: how long to wait before trying again. */
 usec_t trouble_wait(enum trouble_kind kind, unsigned tries, usec_t interval, usec_t min_idle);

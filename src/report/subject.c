@@ -67,7 +67,7 @@ static const char *subject_name(const struct report_subject *subject, enum field
     return subject->fields[field] + strlen(field_name(field)) + 1;
 }
 
-const char *subject_recovery(const struct report_subject *subject) {
+static const char *subject_recovery(const struct report_subject *subject) {
     return subject_name(subject, FIELD_RECOVERY);
 }
 

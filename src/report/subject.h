@@ -16,8 +16,7 @@ struct report_subject {
     struct limit limits[_EVENT_MAX];
 };
 
-/* The recovery's and the consumer's name, not made printable beyond what fields need. */
-const char *subject_recovery(const struct report_subject *subject);
+/* The consumer's name, not made printable beyond what fields need. */
 const char *subject_consumer(const struct report_subject *subject);
 
 /* Begins a record about the subject: its fields are in, the sentence begins with its name. False
