@@ -171,7 +171,7 @@ static void answer_ours_waiting(struct recovery *r, struct held *held,
     held->deliveries = entry->deliveries;
     held->counted = true;
     held->release = false;
-    if (held->lease.late || !lease_may_claim(&held->lease, now, min_idle))
+    if (held->lease.late || held->by_step || !lease_may_claim(&held->lease, now, min_idle))
         settle(r, held, SETTLED_DEFERRED); /* somebody may be at work on it: left to a scan */
     else if (held->charged)
         held_enter(&r->ledger, held, HELD_RETURNING);
@@ -235,10 +235,12 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         held_enter(&r->ledger, held, HELD_DONE);
     else if (!ours)
         lost(r, held, "claimed by another process under our own consumer name");
-    else if (held->state != HELD_HANDLING)
+    else if (held->state == HELD_HANDLING)
+        keep_soon(r);
+    else if (time_guard_looked_since(r, held->claimed))
         answer_ours_waiting(r, held, entry, now);
     else
-        keep_soon(r);
+        unanswered(r, held);
 }
 
 static void owner_reply(void *data, const struct answer *answer,

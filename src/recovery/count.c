@@ -89,8 +89,14 @@ void count_pump(struct recovery *r) {
         LEDGER_FOREACH (&r->ledger, HELD_CLAIMED, held) {
             if (batch->n == BATCH_MAX)
                 break;
+            if (!time_guard_looked_since(r, held->claimed))
+                continue; /* the answer wakes the pump */
             batch->ids[batch->n++] = held->id;
             held_enter(&r->ledger, held, HELD_COUNTING);
+        }
+        if (batch->n == 0) {
+            free(batch);
+            return;
         }
         qsort(batch->ids, batch->n, sizeof(batch->ids[0]), compare_ids);
         if (!count_send(r, batch, batch->ids[0], false)) {

@@ -37,6 +37,7 @@ struct time_guard {
     bool refused; /* the ACL does not allow TIME */
     bool due;     /* somebody wants to know */
     bool out;     /* TIME is unanswered */
+    bool behind;  /* ... and was sent behind a page */
     bool known;
     usec_t looked;      /* when the last TIME was sent that was answered */
     usec_t fresh_until; /* a page may be claimed on the strength of that look */
@@ -162,6 +163,10 @@ bool time_guard_looked_since(struct recovery *r, usec_t when);
 /* The same, for a page: a moment ago, and not before time_guard_forget(). */
 bool time_guard_is_fresh(struct recovery *r, usec_t now);
 void time_guard_forget(struct recovery *r);
+/* A page is on its way: right behind it the clock is looked at again. */
+void time_guard_look_behind(struct recovery *r);
+/* While a scan waits for room: often enough that no step hides behind another. */
+void time_guard_keep(struct recovery *r, usec_t now);
 /* It was set lately: idle times do not tell who claimed when. */
 bool time_guard_stepped(const struct recovery *r, usec_t now);
 
@@ -202,6 +207,9 @@ void ask_about_all(struct recovery *r);
 void missing(struct recovery *r, struct held *held, bool still_pending);
 
 /* keep.c */
+/* How often in a min_idle it is looked at what is due: a claim is renewed when it is M/4 old, so
+ * that whoever is suspended the moment before has 0.7 M of it left. */
+#define KEEP_TICKS 24
 void keep_tick(struct recovery *r);
 /* Something was shown to be ours: it is renewed while that is fresh. */
 void keep_soon(struct recovery *r);

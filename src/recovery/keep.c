@@ -114,7 +114,7 @@ static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_
     if (!is_kept(held->state) || held->claim_out || held->ask_out || held->ask_soon)
         return RENEW_NOT_YET;
     if (lease_may_claim(&held->lease, now, min_idle))
-        return usec_sub(now, held->lease.sent) < min_idle / 3 ? RENEW_NOT_YET : RENEW_FENCED;
+        return usec_sub(now, held->lease.sent) < min_idle / 4 ? RENEW_NOT_YET : RENEW_FENCED;
     if (held->state == HELD_HANDLING && held->asked_ok)
         return RENEW_AS_A_SCAN;
     return RENEW_ASK;
@@ -159,11 +159,15 @@ static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
 void keep_tick(struct recovery *r) {
     usec_t now = clock_boottime();
 
-    if (ledger_size(&r->ledger) == 0)
+    if (ledger_size(&r->ledger) == 0) {
+        recovery_wake(r); /* the end of a silence */
         return;
-    timer_arm(r->keeper, r->settings->min_idle / 12);
+    }
+    timer_arm(r->keeper, r->settings->min_idle / KEEP_TICKS);
     if (!link_is_up(r->parts.link))
         return;
+    if (r->scan.active)
+        time_guard_keep(r, now);
     LEDGER_FOREACH_ALL (&r->ledger, held)
         if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
             ask_about(r, held);
@@ -300,6 +304,8 @@ static bool release_list(struct recovery *r, enum held_state state) {
     bool any = false;
 
     LEDGER_FOREACH (&r->ledger, state, held) {
+        if (state == HELD_CLAIMED && !time_guard_looked_since(r, held->claimed))
+            continue; /* is it ours to give? the answer wakes the pump */
         held->release = any = true;
         held_enter(&r->ledger, held, HELD_RETURNING);
     }

@@ -56,9 +56,11 @@ struct held {
     bool counted : 1;      /* deliveries is known */
     bool charged : 1;      /* deliveries includes an attempt that has not begun */
     bool attempt_lost : 1; /* DOUBTED, ASKING: an attempt was sent and never answered */
+    bool by_step : 1;      /* ASKING: only a step of the server's clock made it claimable */
     uint64_t deliveries;   /* the server's counter */
     uint64_t body_bytes;   /* ATTEMPTING: expected; HANDLING: given to the handler */
     char *reason;          /* DEAD, BURYING: why; owned, may be NULL */
+    usec_t claimed;        /* when the claim was sent that took it, CLOCK_BOOTTIME */
     usec_t suspected;      /* when its idle time looked odd, CLOCK_BOOTTIME; 0: it does not */
     struct lease lease;
     struct pass *pass; /* the pass that claimed it; holds one of its opens */

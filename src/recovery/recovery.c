@@ -121,14 +121,17 @@ static void note_absence(struct recovery *r, enum order order, const struct answ
     bool carried_out = answer->kind == ANSWER_OK || answer->error == REDIS_ERROR_NOGROUP ||
                        answer->error == REDIS_ERROR_WRONGTYPE;
 
-    if (answer->kind == ANSWER_UNKNOWN) {
-        away_begin(&r->away, answer->sent);
+    if (answer->kind == ANSWER_UNKNOWN || answer->error == REDIS_ERROR_TRANSIENT ||
+        answer->error == REDIS_ERROR_READONLY) {
+        away_begin(&r->away, answer->sent, is_write(order));
     } else if (lease_too_slow(answer->sent, answer->answered, min_idle)) {
-        away_begin(&r->away, answer->sent);
+        away_begin(&r->away, answer->sent, is_write(order));
         trouble_slow(r);
     } else if (is_write(order) && carried_out) {
         away_end(&r->away, answer->answered, min_idle);
         trouble_leave(r, ORDER_ANY_WRITE);
+    } else {
+        away_answered(&r->away);
     }
 }
 
@@ -264,6 +267,9 @@ static void retry_timer_fired(void *data) {
 static void link_came_up(void *data) {
     struct recovery *r = data;
 
+    /* It took us long: something was there before us, or was away. */
+    if (!r->away.read && usec_sub(clock_boottime(), r->away.born) > r->settings->min_idle / 4)
+        away_begin(&r->away, r->away.born, false);
     ask_about_all(r);
     if (r->state == RECOVERY_WAITING && r->trouble.kind == TROUBLE_NONE)
         recovery_enter(r, r->scan.active ? RECOVERY_SCANNING : RECOVERY_RESTING);
@@ -280,7 +286,7 @@ static void link_came_up(void *data) {
 static void link_went_down(void *data) {
     struct recovery *r = data;
 
-    away_begin(&r->away, clock_boottime());
+    away_begin(&r->away, clock_boottime(), false);
     if (r->trouble.kind == TROUBLE_NONE)
         enter_waiting(r);
     recovery_changed(r);
@@ -290,7 +296,10 @@ static void link_went_down(void *data) {
 static void link_has_failed(void *data) {
     struct recovery *r = data;
 
-    away_begin(&r->away, clock_boottime());
+    if (link_trouble_is_error(r->parts.link) && !r->away.read) /* the server is there */
+        r->away.born = clock_boottime();
+    else
+        away_begin(&r->away, clock_boottime(), false);
     if (r->mode == RECOVERY_ONCE && r->state != RECOVERY_GONE && r->state != RECOVERY_DRAINING) {
         scan_abort(r);
         r->cut_short = true; /* what runs is waited for; its result has nowhere to go */
@@ -390,6 +399,7 @@ void recovery_start(struct recovery *r, enum recovery_mode mode) {
     link_listen(r->parts.link, &r->listener);
     timer_arm(r->timer, wait);
     r->started = true;
+    away_init(&r->away, clock_boottime(), r->settings->min_idle, r->settings->redis->reconnect_max);
 }
 
 /* A page that is on its way is waited for: what it claims is held and goes on, or is given back. */

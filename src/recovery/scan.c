@@ -97,9 +97,10 @@ void hold(struct recovery *r, struct entry_id id, const struct lease *lease, str
     }
     if (ledger_size(&r->ledger) == 1) {
         link_hold(r->parts.link);
-        timer_arm(r->keeper, r->settings->min_idle / 12);
+        timer_arm(r->keeper, r->settings->min_idle / KEEP_TICKS);
     }
     held->lease = *lease;
+    held->claimed = lease->sent;
     held->pass = pass;
     pass->open++;
 }
@@ -253,12 +254,17 @@ static void page_begin(struct recovery *r) {
     }
     r->scan.out = recovery_sent(r, command_xautoclaim(r->parts.link, &r->ref, min_idle,
                                                       r->scan.cursor, count, page_reply, r));
+    time_guard_look_behind(r);
 }
 
 void scan_pump(struct recovery *r) {
     if (!r->scan.active || r->scan.out || !recovery_may_claim(r) || away_now(&r->away) ||
         (r->trouble.kind != TROUBLE_NONE && !r->retrying) || r->handover.ids)
         return;
+    if (away_is_silent(&r->away, clock_boottime())) {
+        timer_arm(r->keeper, usec_sub(r->away.silent_until, clock_boottime()));
+        return;
+    }
     if (r->scan.gate_due) {
         if (!trouble_blocks(r, ORDER_XPENDING))
             r->scan.out =

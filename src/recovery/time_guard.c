@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server's clock, looked at before each page and whenever an idle time looks odd, where the
- * ACL allows it.
+ * The server's clock, looked at before and behind each page and whenever an idle time looks odd,
+ * where the ACL allows it.
  *
  * Delivery times are wall-clock times. If that clock advanced by more than ours, every entry has
  * grown idle without its time having passed (a step forward, or this machine was paused by its
- * hypervisor): all that is held is asked for, and scans claim later. If it advanced by less, idle
+ * hypervisor): all that is held is asked for, and scans claim later. What was claimed in between,
+ * by a page that the look behind it shows to have come too late, is left alone: nothing is done
+ * with an entry before that look. If it advanced by less, idle
  * times stand still and prove nothing for a while.
  */
 #include "inside.h"
 
+/* The look behind a page is the one before the next, if that goes out at once. */
+#define FRESH_BEHIND (2 * USEC_PER_MSEC)
+
 /* Two clocks that nobody touches drift apart by less than that. */
 static usec_t drift(usec_t elapsed) {
     return 10 * USEC_PER_MSEC + elapsed / 1024;
+}
+
+/* Claimed since the last look, when others may have been at work on it. */
+static void drop_claimed(struct recovery *r) {
+    LEDGER_FOREACH_ALL (&r->ledger, held) {
+        if (held->claimed < r->time_guard.sent)
+            continue;
+        if (held->state == HELD_CLAIMED || (held->state == HELD_DOUBTED && !held->result_ok))
+            settle(r, held, SETTLED_DEFERRED);
+        else if (held->state == HELD_ASKING)
+            held->by_step = true;
+    }
 }
 
 static void compare(struct recovery *r, const struct answer *answer, uint64_t server) {
@@ -25,6 +42,7 @@ static void compare(struct recovery *r, const struct answer *answer, uint64_t se
     if (server > usec_add(most, min_idle / 8)) {
         guard->stepped_until = usec_max(guard->stepped_until, usec_add(now, min_idle));
         away_add(&r->away, server - most, now, min_idle);
+        drop_claimed(r);
         ask_about_all(r);
     } else if (usec_add(server, drift(now - guard->sent)) < least) {
         guard->stepped_until =
@@ -41,7 +59,8 @@ static void time_reply(void *data, const struct answer *answer, uint64_t unix_us
     guard->refused = answer->kind == ANSWER_ERROR && answer->error == REDIS_ERROR_NOPERM;
     if (answer->kind != ANSWER_UNKNOWN) { /* an error: it must go on without */
         guard->looked = answer->sent;
-        guard->fresh_until = usec_add(answer->answered, r->settings->min_idle / 32);
+        guard->fresh_until =
+            usec_add(answer->answered, guard->behind ? FRESH_BEHIND : r->settings->min_idle / 32);
     }
     if (!ok)
         return;
@@ -63,12 +82,23 @@ void time_guard_pump(struct recovery *r) {
 
     if (!guard->due || guard->out || guard->refused)
         return;
-    guard->due = false;
+    guard->due = guard->behind = false;
     guard->out = recovery_sent(r, command_time(r->parts.link, time_reply, r));
+}
+
+void time_guard_look_behind(struct recovery *r) {
+    r->time_guard.due = true;
+    time_guard_pump(r);
+    r->time_guard.behind = r->time_guard.out;
 }
 
 void time_guard_forget(struct recovery *r) {
     r->time_guard.fresh_until = 0;
+}
+
+void time_guard_keep(struct recovery *r, usec_t now) {
+    if (usec_sub(now, r->time_guard.looked) >= r->settings->min_idle / 8)
+        time_guard_look(r);
 }
 
 bool time_guard_is_fresh(struct recovery *r, usec_t now) {

@@ -3,9 +3,10 @@
 """Time that passes for the server alone: it was down, stopped or paused, or its clock was set. Every
 entry grows idle then although its consumer is at work, and whoever comes back first could take it."""
 
+import json
 import signal
 
-from ownership import Ownership, harness, outlast, strand
+from ownership import Ownership, harness, outlast, pending, strand
 
 PROBE = 10**14  # milliseconds: no entry can be idle for so long
 
@@ -86,6 +87,32 @@ class Absence(Ownership):
         outlast(1.5 * self.M / 1000)
         self.r("CLIENT", "UNPAUSE")
         self.came_back(1.3 * self.M)
+
+
+    def test_born_into_it(self):
+        """Second never saw the server before: how long it has been away it cannot know, so it
+        leaves the others time to renew what they hold."""
+        strand(self.r, 1)
+        self.held = self.gate()
+        redis = "reconnect_max = 100ms\n"
+        keys = {"min_idle": f"{self.M}ms", "redis": redis}
+        self.first, _ = self.begin(self.held.wait, **keys)
+        self.wait_begun(self.first, "1-0")
+        self.redis.kill()
+        outlast(0.9 * self.M / 1000)
+        self.second, self.second_wire = self.begin("exit 0", "second", interval="100ms", **keys)
+        outlast(0.3 * self.M / 1000)
+        self.redis.start()
+        self.second.wait_count(3, PASS_CLAIMED="0", PASS_PAGES="1")
+        self.held.open()
+        self.first.wait_pass(PASS_OK="1", PASS_ACKED="1", PASS_LOST="0")
+        probe, page = [e for e in self.second_wire.exchanges()
+                       if e.name == "XAUTOCLAIM" and e.reply is not None][:2]
+        self.assertGreater(int(probe.words[4]), PROBE)
+        self.assertGreaterEqual(page.sent - probe.answered, 0.49 * self.M / 1000)
+        self.first.terminate()
+        self.second.terminate()
+        self.assertEqual(self.starts(), [("1-0", 2)])
 
 
 class ShortAbsence(Ownership):
@@ -207,6 +234,30 @@ class Clock(Ownership):
         second.terminate()
         self.assertEqual(self.starts("first"), [("1-0", 2), ("2-0", 2)])
         self.assertEqual(self.starts("second"), [])
+
+    def test_set_forward_between_look_and_page(self):
+        """The page takes what First handles. The look behind it shows why: Second starts
+        nothing, and First, robbed, ends what it runs."""
+        self.prepare(claim_ahead=9)
+        second, wire = self.begin("exit 0", "second", min_idle="4s", interval="100ms",
+                                  concurrency=4)
+        second.wait_empty_pass()
+        wire("hold-at XAUTOCLAIM")
+        held = lambda: json.loads(wire("count")[3:])["commands"]["XAUTOCLAIM"]  # noqa: E731
+        before = held()
+        while held() == before:
+            outlast(0.005)
+        self.step(60)
+        wire("resume")
+        second.wait_record(PAGE_CLAIMED="2")
+        second.wait_pass(PASS_CLAIMED="2", PASS_DEFERRED="2")
+        self.assertEqual(self.owner("1-0"), "second")
+        self.held.open()
+        self.first.wait_record(ENTRY_ID="1-0", OUTCOME="ok")
+        self.first.terminate()
+        second.terminate()
+        self.assertEqual(self.starts(), [("1-0", 2)])
+        self.assertEqual(list(pending(self.r)), ["2-0"])
 
     def test_set_forward_under_those_who_hold(self):
         """First sees it in its own scan: all that it holds is asked for, nothing is given up for

@@ -11,6 +11,7 @@
  *   drop-reply COMMAND [NTH]  swallow the reply to the NTH next such request, then reset
  *   swallow COMMAND [NTH]     swallow that reply only
  *   hold up|down, resume      give nothing away in this direction until told
+ *   hold-at COMMAND [NTH]     hold up, beginning with the NTH next such request
  *   slow N                    N bytes a second in each direction; 0: as fast as it goes
  *   split N                   in pieces of N bytes; 0: as they come
  *   cut                       reset all connections
@@ -95,7 +96,8 @@ static const char *set_cut(struct proxy *proxy, enum side side, const char *numb
     return NULL;
 }
 
-static const char *add_rule(struct proxy *proxy, const char *word, const char *nth, bool cut) {
+static const char *add_rule(struct proxy *proxy, const char *word, const char *nth,
+                            enum fate fate) {
     unsigned long long n = 1;
     struct rule *rule = &proxy->rules[proxy->n_rules];
 
@@ -105,7 +107,7 @@ static const char *add_rule(struct proxy *proxy, const char *word, const char *n
         return "the number must be 1 or more";
     if (proxy->n_rules == RULES_MAX)
         return "too many rules";
-    *rule = (struct rule){.nth = (unsigned long)n, .cut = cut};
+    *rule = (struct rule){.nth = (unsigned long)n, .fate = fate};
     (void)snprintf(rule->word, sizeof(rule->word), "%s", word);
     proxy->n_rules++;
     return NULL;
@@ -161,9 +163,11 @@ static const char *run_words(struct proxy *proxy, const char *verb, const char *
     if (strcmp(verb, "cut-down") == 0)
         return set_cut(proxy, DOWN, first);
     if (strcmp(verb, "drop-reply") == 0)
-        return add_rule(proxy, first, second, true);
+        return add_rule(proxy, first, second, FATE_SWALLOW_AND_CUT);
     if (strcmp(verb, "swallow") == 0)
-        return add_rule(proxy, first, second, false);
+        return add_rule(proxy, first, second, FATE_SWALLOW);
+    if (strcmp(verb, "hold-at") == 0)
+        return add_rule(proxy, first, second, FATE_HOLD);
     if (strcmp(verb, "hold") == 0)
         return set_hold(proxy, first);
     if (strcmp(verb, "slow") == 0)

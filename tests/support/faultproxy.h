@@ -17,11 +17,13 @@ enum side { UP, DOWN }; /* to the server, to the client */
 #define RULES_MAX 32
 #define COMMANDS_MAX 64
 
-/* What to do with the reply to the nth request from now whose first word this is. */
+enum fate { FATE_PASS, FATE_SWALLOW, FATE_SWALLOW_AND_CUT, FATE_HOLD };
+
+/* What to do with the nth request from now whose first word this is, or with the reply to it. */
 struct rule {
     char word[RESP_WORD_MAX];
     unsigned long nth;
-    bool cut;
+    enum fate fate;
 };
 
 struct counted {

@@ -21,8 +21,6 @@
 #define SPLIT_GAP_USEC 500
 #define SLOW_TICK_USEC 10000
 
-enum fate { FATE_PASS, FATE_SWALLOW, FATE_SWALLOW_AND_CUT };
-
 struct request {
     struct request *next;
     enum fate fate;
@@ -132,7 +130,7 @@ static enum fate fate_of(struct proxy *proxy, const char *word) {
         struct rule *rule = &proxy->rules[i];
         if (strcasecmp(rule->word, word) != 0 || --rule->nth > 0)
             continue;
-        enum fate fate = rule->cut ? FATE_SWALLOW_AND_CUT : FATE_SWALLOW;
+        enum fate fate = rule->fate;
         *rule = proxy->rules[--proxy->n_rules];
         return fate;
     }
@@ -160,6 +158,10 @@ static void note_request(struct relay *relay) {
         abort();
     count_command(relay->proxy, relay->requests.word);
     request->fate = fate_of(relay->proxy, relay->requests.word);
+    if (request->fate == FATE_HOLD) { /* what was read with it is held, too */
+        relay->proxy->held[UP] = true;
+        request->fate = FATE_PASS;
+    }
     if (relay->last && relay->first)
         relay->last->next = request;
     else
