@@ -4,16 +4,20 @@ handlers' ledger, the XACKs on the wire, what was done to daemons and server, an
 entries at the end. Knows nothing of how the run was made.
 
     overlap     two handlers on one entry at the same time. Excused where the daemon of the one
-                that began first, or its link, had stood still for so long that its claim ran out
-                (nobody can call a handler back), or where a foreign client took the entry away.
-                Also where the daemon that begins second was not there to see that the server had
-                been away or its clock was set, or could not have seen the latter in time.
+                that began first, or its link, had stood still for 0.7 min_idle and more, so that
+                its claim ran out (nobody can call a handler back); where the other one had stood
+                still so long and missed that the server was away or its clock was set; or where
+                a foreign client took the entry away. Also where the daemon that begins second
+                was born when the server had just come back, or after its clock was set.
     again       handled once more after an ok whose daemon lived on; excused likewise
     under-count a handler was given a number that is not higher than that of the handler before
                 it, or the counter is lower than the number of attempts that began
     twice       two handlers of one life of one daemon on one entry at once (never excused)
-    unprocessed an XACK by a daemon whose handler had not said ok before
-    lost        neither pending nor acknowledged by anybody, or gone from the stream
+    unprocessed an XACK by a daemon whose handler had not said ok before; a dead letter without a
+                reject, or before the entry was delivered max_deliveries times
+    buried      more than one dead letter for one entry
+    lost        neither pending nor acknowledged nor dead-lettered by anybody, or gone from the
+                stream
 
 All times are seconds on CLOCK_BOOTTIME.
 """
@@ -26,13 +30,13 @@ RECORD = struct.Struct("=QQQQIIBB22s")  # tests/torture/ledger.h
 BEGIN, END = 0, 1
 OUTCOMES = ("", "ok", "retry", "reject", "crash", "stopped")
 
-# A claim is renewed at M/3, looked at every M/12; what is younger than M has 0.58 M left at least.
-STANDSTILL = 0.58
+# A claim is renewed at M/4, looked at every M/24; what is younger than M has 0.7 M left at least.
+STANDSTILL = 0.7
 NEVER = float("inf")
 
 Interval = namedtuple("Interval", "start end")
 Ack = namedtuple("Ack", "time daemon ids")
-Claim = namedtuple("Claim", "answered look")  # when, and the last look at the server's clock before
+Letter = namedtuple("Letter", "entry daemon deliveries outcome")  # by its provenance
 
 
 class Handling:
@@ -83,24 +87,27 @@ class Facts:
         self.clock_steps = []   # when the server's clock was set forward
         self.clock_back = []    # ... and back
         self.looks = {}         # daemon -> when it looked at the server's clock
-        self.claims = {}        # (daemon, ID) -> Claims by XAUTOCLAIM
         self.acks = []          # Ack, as the daemons sent them
+        self.letters = []       # Letter, as they are in the dead letter stream
+        self.max_deliveries = 0
+        self.killed = {}        # (pid, ID) -> when that handler was killed by somebody else
         self.stranded = set()   # IDs that were delivered and never acknowledged by their consumer
         self.in_stream = set()  # IDs in the stream at the end
-        self.removed = set()    # IDs that somebody deleted from the stream
+        self.removed = set()    # IDs that somebody deleted, or that were pending in a lost group
         self.foreign_acked = set()
         self.foreign_claimed = {}  # ID -> times at which a foreign client took it by force
         self.pending = {}       # at the end: ID -> (consumer, idle, deliveries)
 
 
 class Verdict:
-    COUNTED = ("overlaps", "again", "undercounts", "twice", "unprocessed", "lost")
+    COUNTED = ("overlaps", "again", "undercounts", "twice", "unprocessed", "buried",
+               "lost")
 
     def __init__(self):
         self.overlaps, self.again, self.excused, self.undercounts = [], [], [], []
         self.reasons = Counter()  # of the excused
-        self.twice, self.unprocessed, self.lost = [], [], []
-        self.entries = self.attempts = self.acked = self.repeated = 0
+        self.twice, self.unprocessed, self.buried, self.lost = [], [], [], []
+        self.entries = self.attempts = self.acked = self.repeated = self.letters = 0
 
     @property
     def ok(self):
@@ -129,10 +136,11 @@ def gaps(times, least):
 
 
 def _masked(facts, step, since, daemon):
-    """Was the clock set back, too, between the looks before and after the step?"""
+    """Was the clock set back, too, between the looks before and after the step, far apart?"""
     looks = facts.looks.get(daemon, ())
     at = bisect_right(looks, step)
-    if at == 0 or at == len(looks) or looks[at] < since:
+    if at == 0 or at == len(looks) or looks[at] < since or (
+            looks[at] - looks[at - 1] < STANDSTILL * facts.min_idle):
         return False
     return any(looks[at - 1] <= back <= looks[at] for back in facts.clock_back)
 
@@ -141,21 +149,20 @@ def _could_not_know(facts, second):
     """Its daemon had no way to see what made the entry look idle."""
     lately = 1.25 * facts.min_idle
     born = facts.births.get(second.life, -NEVER)
-    slept = facts.still.get(second.daemon, ())
+    slept = [s for s in facts.still.get(second.daemon, ())
+             if s.end - s.start >= STANDSTILL * facts.min_idle]
     for away in facts.server_still:
         if away.start < second.begin < away.end + lately:
-            if born > away.start:
-                return "its sibling was born after the server went away"
+            # One that has waited for it for M/4 knows that it was away.
+            if away.end - facts.min_idle / 4 < born < away.end + facts.min_idle / 2:
+                return "its sibling was born when the server had just come back"
             if any(s.start < away.end and s.end > away.start for s in slept):
-                return "its sibling slept while the server was away"
+                return "its sibling stood still while the server was away"
     for step in facts.clock_steps:
         if step < second.begin < step + lately and born > step:
             return "its sibling was born after the clock was set"
-        for claim in facts.claims.get((second.daemon, second.entry), ()):
-            if claim.look <= step <= claim.answered < claim.look + 0.1 * facts.min_idle:
-                return "the clock was set between look and claim"
         if step < second.begin and _masked(facts, step, second.begin - lately, second.daemon):
-            return "the clock was set back and forward between two looks"
+            return "its sibling stood still while the clock was set back and forward"
     return None
 
 
@@ -219,18 +226,32 @@ def _judge_acks(facts, verdict):
                 verdict.unprocessed.append(f"{entry}: XACK by {ack.daemon} at {ack.time:.6f}")
 
 
+def _judge_letters(facts, verdict):
+    rejected = {(h.daemon, h.entry) for h in facts.handlings if h.outcome == "reject"}
+    seen = Counter(letter.entry for letter in facts.letters)
+    verdict.buried = [f"{entry}: {n} dead letters" for entry, n in seen.items() if n > 1]
+    for letter in facts.letters:
+        if (letter.outcome == "reject" and (letter.daemon, letter.entry) not in rejected) or (
+                letter.outcome == "exhausted" and letter.deliveries < facts.max_deliveries):
+            verdict.unprocessed.append(f"{letter.entry}: {letter}")
+    verdict.letters = len(facts.letters)
+
+
 def judge(facts):
     verdict = Verdict()
     by_entry = {}
     for handling in facts.handlings:
-        handling.end = min(handling.end, facts.deaths.get(handling.life, NEVER))
+        handling.end = min(handling.end, facts.deaths.get(handling.life, NEVER),
+                           facts.killed.get((handling.pid, handling.entry), NEVER))
         by_entry.setdefault(handling.entry, []).append(handling)
     for entry, handlings in by_entry.items():
         handlings.sort(key=lambda h: h.begin)
         _judge_entry(facts, verdict, entry, handlings)
     _judge_acks(facts, verdict)
+    _judge_letters(facts, verdict)
+    dead = {letter.entry for letter in facts.letters}
     acked = {entry for ack in facts.acks for entry in ack.ids}
-    excused = facts.removed | facts.foreign_acked
+    excused = facts.removed | facts.foreign_acked | dead
     for entry in sorted(facts.stranded | set(by_entry)):
         if entry not in facts.in_stream and entry not in facts.removed:
             verdict.lost.append(f"{entry}: no longer in the stream")

@@ -5,8 +5,8 @@
 import unittest
 
 from harness import TapResult
-from oracle import (BEGIN, END, OUTCOMES, RECORD, Ack, Claim, Facts, Handling, Interval, LedgerError, gaps,
-                    judge, read_ledger, uncovered)
+from oracle import (BEGIN, END, OUTCOMES, RECORD, Ack, Facts, Handling, Interval, LedgerError, Letter,
+                    gaps, judge, read_ledger, uncovered)
 
 
 def record(usec, kind, outcome="", entry=(7, 0), deliveries=2, pid=10, life=1, daemon=b"d0"):
@@ -101,14 +101,16 @@ class Judgement(unittest.TestCase):
         pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
         self.facts.server_still = [Interval(0.2, 1.8)]
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
-        self.facts.births = {1: 1.0}
+        for born, excused in ((1.6, 1), (1.9, 1), (1.5, 0), (0.1, 0)):
+            self.facts.births = {1: born}
+            self.assertEqual(len(self.judge(*pair).excused), excused, born)
+        self.facts.births = {}
+        self.facts.still = {"d1": [Interval(1.2, 1.9)]}
         self.assertEqual(len(self.judge(*pair).excused), 1)
-        self.facts.births = {1: 0.1}
+        self.facts.still = {"d1": [Interval(1.3, 1.9)]}  # too short
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
-        self.facts.still = {"d1": [Interval(1.7, 1.9)]}
-        self.assertEqual(len(self.judge(*pair).excused), 1)
         self.facts.server_still = [Interval(0.2, 0.7)]  # too long ago
-        self.facts.still = {"d1": [Interval(0.2, 0.7)]}
+        self.facts.still = {"d1": [Interval(0.2, 1.2)]}
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
 
     def test_the_second_could_not_know_of_a_clock_step(self):
@@ -117,18 +119,16 @@ class Judgement(unittest.TestCase):
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
         self.facts.births = {1: 1.95}
         self.assertEqual(len(self.judge(*pair).excused), 1)
-        self.facts.births = {}
-        for claim, excused in (((1.95, 1.88), 1), ((1.89, 1.88), 0), ((1.95, 1.7), 0),
-                               ((1.95, 1.92), 0)):
-            self.facts.claims = {("d1", "7-0"): [Claim(*claim)]}
-            self.assertEqual(len(self.judge(*pair).excused), excused, claim)
+        self.facts.births = {1: 1.85}
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
 
     def test_a_step_that_another_one_hid(self):
         pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
         self.facts.clock_steps, self.facts.clock_back = [1.5], [1.2]
         self.facts.looks = {"d1": [0.1, 1.0, 1.9, 1.95]}
         self.assertEqual(len(self.judge(*pair).excused), 1)
-        for looks in ([0.1, 1.3, 1.9], [0.1, 1.0], [1.9], [0.1, 1.0, 1.4, 1.9]):
+        for looks in ([0.1, 1.3, 1.9], [0.1, 1.0], [1.9], [0.1, 1.0, 1.4, 1.9],
+                      [0.1, 1.1, 1.79]):  # the last: not for long enough
             self.facts.looks = {"d1": looks}
             self.assertEqual(len(self.judge(*pair).overlaps), 1, looks)
         self.facts.looks = {"d1": [0.1, 1.0, 1.9, 1.95]}
@@ -204,6 +204,26 @@ class Judgement(unittest.TestCase):
             setattr(self.facts, excused, {"7-0"})
             self.assertTrue(self.judge(handled("d0", 0, 1)).ok)
             setattr(self.facts, excused, set())
+
+    def test_dead_letters(self):
+        self.facts.pending, self.facts.max_deliveries = {}, 5
+        for daemon, deliveries, outcome, ended, good in (
+                ("d0", 2, "reject", "reject", True), ("d1", 2, "reject", "reject", False),
+                ("d0", 2, "reject", "retry", False), ("d0", 5, "exhausted", "retry", True),
+                ("d0", 4, "exhausted", "retry", False)):
+            self.facts.letters = [Letter("7-0", daemon, deliveries, outcome)]
+            verdict = self.judge(handled("d0", 0, 1, ended))
+            self.assertEqual((verdict.ok, verdict.lost), (good, []), (daemon, outcome, ended))
+        self.facts.letters = 2 * [Letter("7-0", "d0", 2, "reject")]
+        verdict = self.judge(handled("d0", 0, 1, "reject"))
+        self.assertEqual(len(verdict.buried), 1)
+        self.assertFalse(verdict.ok)
+
+    def test_a_handler_that_was_killed(self):
+        pair = [handled("d0", 0, float("inf"), ""), handled("d1", 2, 3, deliveries=3)]
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+        self.facts.killed = {(pair[0].pid, "7-0"): 1.5}
+        self.assertTrue(self.judge(*pair).ok)
 
     def test_gone_from_the_stream(self):
         self.facts.in_stream = set()

@@ -2,9 +2,11 @@
 """What is done to daemons and server. Each fault is a loop that waits, strikes, and waits again,
 all drawn from its own source of random numbers, until the run ends."""
 
+import os
 import signal
 import threading
 
+import oracle
 from harness import GROUP, STREAM
 from resp import ReplyError
 from world import boottime, stream
@@ -157,8 +159,100 @@ def trim(world, rng, pace):
         client.close()
 
 
-FAULTS = {f.__name__: f for f in (cuts, restart, sigstop, pause, clock, kill9, term, stop, trim)}
-MODES = ("none", *FAULTS, "mixed")
+def _regroup(world, rng, client):
+    """What was pending in the old group is nobody's any more."""
+    client("MULTI")
+    client("XPENDING", STREAM, GROUP, "-", "+", 10**6)
+    client("XINFO", "GROUPS", STREAM)
+    client("XGROUP", "DESTROY", STREAM, GROUP)
+    rows, groups, _ = client("EXEC")
+    lost = {row[0].decode() for row in rows}
+    world.removed |= lost
+    world.log(f"group destroyed with {len(lost)} pending")
+    info = dict(zip(groups[0][::2], groups[0][1::2]))
+    world.ended.wait(rng.choice((0, rng.uniform(0, 0.5))) * world.min_idle)
+    client("XGROUP", "CREATE", STREAM, GROUP, info[b"last-delivered-id"])
+    world.log("group created")
+
+
+def regroup(world, rng, pace):
+    """The group is destroyed and made anew."""
+    while not world.ended.wait(rng.uniform(2, 6) * world.min_idle * pace):
+        while True:
+            with world.server_lock:  # half done would be another fault
+                try:
+                    with world.client() as client:
+                        _regroup(world, rng, client)
+                    break
+                except (OSError, ReplyError) as error:
+                    world.log(f"regroup: {error}")
+
+
+def _running(world):
+    """(pid, ID) of a handler that has begun and not ended, in the order of their beginnings."""
+    size = oracle.RECORD.size
+    with open(world.ledger, "rb") as file:
+        end = file.seek(0, 2) // size * size
+        file.seek(max(0, end - 1000 * size))
+        tail = file.read(min(end, 1000 * size))
+    out = {}
+    for _, ms, seq, _, pid, _, kind, _, _ in oracle.RECORD.iter_unpack(tail):
+        if kind == oracle.BEGIN:
+            out[pid, f"{ms}-{seq}"] = True
+        else:
+            out.pop((pid, f"{ms}-{seq}"), None)
+    return list(out)
+
+
+def _signal_handler(world, pid, entry, signum):
+    """False: it is gone. A number that was given away again is nobody's handler."""
+    try:
+        fd = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            if f"XAUTOCLAIMD_ID={entry}".encode() not in file.read().split(b"\0"):
+                return False
+        signal.pidfd_send_signal(fd, signum)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def handlers(world, rng, pace):
+    """Handlers are killed, or stand still for a while."""
+    while not world.ended.wait(rng.uniform(0.05, 0.4) * world.min_idle * pace):
+        running = _running(world)
+        if not running:
+            continue
+        pid, entry = rng.choice(running)
+        if rng.random() < 0.6:
+            if _signal_handler(world, pid, entry, signal.SIGKILL):
+                world.handlers_killed[pid, entry] = boottime()
+                world.log(f"handler {pid} of {entry} killed")
+        elif _signal_handler(world, pid, entry, signal.SIGSTOP):
+            world.log(f"handler {pid} of {entry} stopped")
+            world.ended.wait(rng.uniform(0.5, 2) * world.min_idle)
+            _signal_handler(world, pid, entry, signal.SIGCONT)
+
+
+def slow(world, rng, pace):
+    """A link is slow for a while."""
+    while not world.ended.wait(rng.uniform(0.5, 2) * world.min_idle * pace):
+        node = rng.choice(world.nodes)
+        node.proxy(f"slow {rng.randrange(20000, 200000)}")
+        world.ended.wait(rng.uniform(0.2, 1.5) * world.min_idle)
+        node.proxy("slow 0")
+
+
+FAULTS = {f.__name__: f for f in (cuts, slow, restart, sigstop, pause, clock, kill9, term, stop, trim,
+                                  handlers, regroup)}
+# What neither ends a daemon nor touches its entries: no two handlers may overlap for it.
+MIXED = ("cuts", "restart", "sigstop", "pause", "clock", "stop")
+MODES = ("none", *FAULTS, "mixed", "all")
 SERVER_FAULTS = ("restart", "sigstop", "pause")  # one at a time
 
 
@@ -166,6 +260,8 @@ def of_mode(mode):
     if mode == "none":
         return []
     if mode == "mixed":
+        return list(MIXED)
+    if mode == "all":
         return list(FAULTS)
     return [mode]
 

@@ -20,6 +20,9 @@ HANDLER = os.environ.get("TORTURE_HANDLER") or os.path.join(
     BUILD, "tests", "torture", "torture-handler")
 STAMP = os.environ.get("TORTURE_STAMP") or os.path.join(BUILD, "tests", "torture", "stamp")
 
+DEAD = STREAM + ":dead"
+MAX_DELIVERIES = 5
+
 CONFIG = """[daemon]
 drain_timeout = 10s
 [redis]
@@ -31,12 +34,12 @@ group = {group}
 consumer = {name}
 min_idle = {min_idle}ms
 interval = 100ms
-count = 20
+max_deliveries = {max_deliveries}
+dead_letter_stream = {dead}
 handler = exec
 command = {command}
 payload = {payload}
-concurrency = 8
-claim_ahead = 8
+concurrency = {concurrency}
 handler_timeout = {timeout}ms
 """
 
@@ -63,7 +66,7 @@ class History:
 class Node:
     """One daemon, life after life, with its proxy."""
 
-    def __init__(self, directory, name, upstream, min_idle, command, payload):
+    def __init__(self, directory, name, upstream, min_idle, **keys):
         self.name = name
         self.lock = threading.Lock()  # whoever stops or kills it has it
         self.log_path = os.path.join(directory, name + ".log")
@@ -72,9 +75,9 @@ class Node:
         self.proxy = Proxy(directory, upstream, name=name)
         self.config = harness.write(
             os.path.join(directory, name + ".conf"),
-            CONFIG.format(url=self.proxy.url, stream=STREAM, group=GROUP, name=name,
-                          min_idle=round(min_idle * 1000), command=command, payload=payload,
-                          timeout=round(min_idle * 4000)))
+            CONFIG.format(url=self.proxy.url, stream=STREAM, group=GROUP, name=name, dead=DEAD,
+                          max_deliveries=MAX_DELIVERIES, min_idle=round(min_idle * 1000),
+                          timeout=round(min_idle * 4000), **keys))
         self.births, self.deaths = {}, {}
         self.still = []
         self.failures = []
@@ -143,8 +146,8 @@ class Node:
 
 
 class World:
-    def __init__(self, directory, seed, daemons, min_idle, clock=False):
-        self.directory, self.min_idle = directory, min_idle
+    def __init__(self, directory, seed, given, clock=False):
+        self.directory, self.min_idle, self.rate = directory, given.min_idle, given.rate
         self.log = History(os.path.join(directory, "history"))
         self.ended = threading.Event()   # of the faults and producers
         self.ledger = os.path.join(directory, "ledger")
@@ -156,22 +159,24 @@ class World:
         self.broken = []  # faults that failed themselves
         self.produced, self.consumer_acked = set(), set()
         self.removed, self.foreign_acked, self.foreign_claimed = set(), set(), {}
+        self.handlers_killed = {}
         try:
-            self._begin(seed, daemons, clock)
+            self._begin(seed, given, clock)
         except BaseException:
             self.stop()
             raise
 
-    def _begin(self, seed, daemons, clock):
+    def _begin(self, seed, given, clock):
         self.server = Server(self.directory, "--appendonly", "yes", "--appendfsync", "always",
                              clock=clock)
         with self.server.client() as client:
             client("XGROUP", "CREATE", STREAM, GROUP, "0", "MKSTREAM")
-        for i in range(daemons):
+        for i in range(given.daemons):
             name = f"d{i}"
             command = f"{HANDLER} {self.ledger} {name} {seed} {round(self.min_idle * 1000)}"
             self.nodes.append(Node(self.directory, name, f"unix:{self.server.path}", self.min_idle,
-                                   command, "id" if i % 4 == 3 else "json"))
+                                   command=command, payload="id" if i % 4 == 3 else "json",
+                                   concurrency=given.concurrency))
 
     # --- the server ---------------------------------------------------------------------------
 
@@ -200,12 +205,13 @@ class World:
                 if self.ended.wait(0.02):
                     time.sleep(0)  # the end of the run waits for the server too
 
-    def _strand_some(self, client, rng):
+    def _strand_some(self, client, rng, most):
         added = client.pipeline([("XADD", STREAM, "*", "n", rng.randrange(10**6))
-                                 for _ in range(rng.randint(1, 4))])
+                                 for _ in range(rng.randint(1, most))])
         self.produced.update(i.decode() for i in added if isinstance(i, bytes))
         flaky = f"flaky-{rng.randrange(5)}"
-        reply = client("XREADGROUP", "GROUP", GROUP, flaky, "COUNT", 4, "STREAMS", STREAM, ">")
+        reply = client("XREADGROUP", "GROUP", GROUP, flaky, "COUNT", most,
+                       "STREAMS", STREAM, ">")
         delivered = [entry[0].decode() for entry in (reply[0][1] if reply else [])]
         done = [i for i in delivered if rng.random() < 0.15]
         if done:
@@ -214,12 +220,12 @@ class World:
 
     def produce(self, rng):
         """Until the run ends; not more than the daemons can take."""
-        client = None
+        client, most = None, max(1, round(2 * self.rate * 0.04))
         while not self.ended.wait(0.04):
             try:
                 client = client or self.client()
-                if client("XPENDING", STREAM, GROUP)[0] < 250:
-                    self._strand_some(client, rng)
+                if client("XPENDING", STREAM, GROUP)[0] < 4 * self.rate:
+                    self._strand_some(client, rng, most)
             except (OSError, ReplyError) as error:
                 self.log(f"producer: {error}")
                 client = client.close() if client else None
