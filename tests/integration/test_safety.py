@@ -461,7 +461,8 @@ class Safety(Test):
         path = self.path("program")
         daemon = self.daemon(config(self.redis.url, {
             "orders": recovery(path, min_idle="60s", interval="100ms")}))
-        record = daemon.wait_record(STATE="waiting")
+        record = daemon.journal.wait_for(
+            lambda r: r.first("STATE") == "waiting" and r.priority <= 4, harness.DEADLINE)
         self.assertIn("cannot start", record.message)
         daemon.notify.wait_status("1 waiting (orders: cannot start")
         daemon.wait_count(3, PASS_RELEASED="1")

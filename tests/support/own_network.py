@@ -9,6 +9,7 @@ of new namespaces, as root or in a user namespace. There is a loopback and nothi
 
 import fcntl
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -38,10 +39,26 @@ def _mount(source, target):
                    capture_output=True, text=True)
 
 
+def _whole_etc(directory):
+    """A copy of /etc for a system that lacks some of the files."""
+    copy = os.path.join(directory, "etc")
+    shutil.copytree("/etc", copy, symlinks=True)
+    for name in _ETC:
+        if not os.path.exists("/etc/" + name):
+            path = os.path.join(copy, name)
+            if os.path.lexists(path):
+                os.unlink(path)
+            with open(path, "w"):
+                pass
+    _mount(copy, "/etc")
+
+
 def _set_up():
     _loopback_up()
     # The mounts keep what they show when the names of the files are gone.
     with tempfile.TemporaryDirectory() as directory:
+        if not all(os.path.exists("/etc/" + name) for name in _ETC):
+            _whole_etc(directory)
         for name, text in _ETC.items():
             path = os.path.join(directory, name)
             with open(path, "w") as file:
