@@ -8,11 +8,11 @@
  * the line with a JSON library; to find the ID, which the daemon writes before any field, takes
  * none.
  */
-#define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Do it so that doing it twice does no harm, and so that it is safe when this returns. NULL: done;
  * otherwise why not, and it is tried again later. */
@@ -38,23 +38,54 @@ static bool find_id(const char *line, char *id, size_t size) {
     return true;
 }
 
+/* Answers one line. */
+static bool answer(const char *line) {
+    char id[64];
+
+    if (!find_id(line, id, sizeof(id)))
+        return false;
+    const char *why = work(id, line);
+
+    if (why)
+        printf("%s retry %s\n", id, why);
+    else
+        printf("%s ok\n", id);
+    return true;
+}
+
+/* Answers all whole lines of the buffer, of whose n bytes `seen` hold none; what is left moves to
+ * its front. -1: nonsense. */
+static ssize_t answer_lines(char *buffer, size_t seen, size_t n) {
+    char *line = buffer, *from = buffer + seen, *end;
+
+    while ((end = memchr(from, '\n', n - (size_t)(from - buffer)))) {
+        *end = '\0';
+        if (!answer(line))
+            return -1;
+        from = line = end + 1;
+    }
+    n -= (size_t)(line - buffer);
+    memmove(buffer, line, n);
+    return (ssize_t)n;
+}
+
+/* Several requests may come at once: their answers go out together. */
 int main(void) {
-    char *line = NULL, id[64];
-    size_t room = 0;
+    size_t size = 65536, used = 0;
+    char *buffer = malloc(size);
+    ssize_t n;
 
     /* The end of the input is how the daemon says that it is time to go. */
-    while (getline(&line, &room, stdin) > 0) {
-        if (!find_id(line, id, sizeof(id)))
+    while (buffer && (n = read(STDIN_FILENO, buffer + used, size - used)) > 0) {
+        n = answer_lines(buffer, used, used + (size_t)n);
+        if (n < 0 || fflush(stdout) != 0)
             return EXIT_FAILURE;
-        const char *why = work(id, line);
-
-        if (why)
-            printf("%s retry %s\n", id, why);
-        else
-            printf("%s ok\n", id);
-        if (fflush(stdout) != 0)
-            return EXIT_FAILURE;
+        used = (size_t)n;
+        if (used == size)
+            buffer = realloc(buffer, size *= 2);
     }
-    free(line);
+    if (!buffer)
+        return EXIT_FAILURE;
+    free(buffer);
     return EXIT_SUCCESS;
 }
