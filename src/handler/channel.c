@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <utlist.h>
 
 enum {
@@ -109,34 +110,54 @@ static void sent(struct channel *channel, struct request *request) {
     request->sent = true;
 }
 
-/* How many bytes the socket took, of those that are at hand; 0 where it takes none now. */
-static ssize_t write_chunk(struct channel *channel, struct blob chunk) {
-    ssize_t n = send(channel->fd, chunk.data, chunk.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+/* What the next write is made of: a piece of the first request, and as long as the one before is
+ * whole, the next ones. -ENOMEM. */
+static int gather(struct channel *channel, struct iovec *pieces, size_t *ret_n, size_t *ret_bytes) {
+    struct request *request;
+    struct blob chunk;
+
+    *ret_n = *ret_bytes = 0;
+    DL_FOREACH (channel->unsent, request) {
+        if (payload_next(request->payload, &chunk) < 0)
+            return -ENOMEM;
+        pieces[(*ret_n)++] = (struct iovec){.iov_base = (void *)chunk.data, .iov_len = chunk.size};
+        *ret_bytes += chunk.size;
+        if (*ret_n == REQUESTS_PER_TURN || *ret_bytes >= WRITE_PER_TURN ||
+            !payload_is_last(request->payload))
+            break;
+    }
+    return 0;
+}
+
+/* How many bytes the socket took; 0 where it takes none now. */
+static ssize_t write_pieces(struct channel *channel, struct iovec *pieces, size_t n_pieces) {
+    const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = n_pieces};
+    ssize_t n = sendmsg(channel->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 
     if (n >= 0)
         return n;
     return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
-/* What is written of the first request; *ret_full: the socket takes no more now. */
-static ssize_t write_some(struct channel *channel, struct request *request, bool *ret_full) {
+/* So many bytes of the first requests are written. That one is written to its end is known at
+ * once: an answer may come before the next turn. */
+static int take(struct channel *channel, const struct iovec *pieces, size_t n_pieces, size_t n) {
     struct blob chunk;
 
-    if (payload_next(request->payload, &chunk) < 0)
-        return -ENOMEM;
-    ssize_t n = chunk.size > 0 ? write_chunk(channel, chunk) : 0;
-    if (n < 0)
-        return n;
-    *ret_full = (size_t)n < chunk.size;
-    payload_take(request->payload, (size_t)n);
-    if (*ret_full)
-        return n;
-    /* Known to be the last at once: an answer may come before the next turn. */
-    if (payload_next(request->payload, &chunk) < 0)
-        return -ENOMEM;
-    if (chunk.size == 0)
+    for (size_t i = 0; i < n_pieces && n >= pieces[i].iov_len; i++) {
+        struct request *request = channel->unsent;
+
+        n -= pieces[i].iov_len;
+        payload_take(request->payload, pieces[i].iov_len);
+        if (payload_next(request->payload, &chunk) < 0)
+            return -ENOMEM;
+        if (chunk.size > 0)
+            return 0;
         sent(channel, request);
-    return n;
+    }
+    if (n > 0)
+        payload_take(channel->unsent->payload, n);
+    return 0;
 }
 
 /* What it has answered before it stopped reading counts. */
@@ -147,20 +168,18 @@ static void failed(struct channel *channel, int error) {
 
 static void writable(void *data) {
     struct channel *channel = data;
-    size_t bytes = 0;
-    bool full = false;
+    struct iovec pieces[REQUESTS_PER_TURN];
+    size_t n_pieces, bytes;
+    int r = gather(channel, pieces, &n_pieces, &bytes);
 
-    for (int i = 0; i < REQUESTS_PER_TURN && bytes < WRITE_PER_TURN && !full; i++) {
-        if (!channel->unsent)
-            break;
-        ssize_t n = write_some(channel, channel->unsent, &full);
-        if (n < 0) {
-            failed(channel, (int)n);
-            return;
-        }
-        bytes += (size_t)n;
+    if (r == 0 && bytes > 0) {
+        ssize_t n = write_pieces(channel, pieces, n_pieces);
+
+        r = n < 0 ? (int)n : take(channel, pieces, n_pieces, (size_t)n);
     }
-    if (!channel->unsent)
+    if (r < 0)
+        failed(channel, r);
+    else if (!channel->unsent)
         stop_writing(channel);
 }
 

@@ -208,6 +208,10 @@ int payload_next(struct payload *p, struct blob *ret) {
     return 0;
 }
 
+bool payload_is_last(const struct payload *p) {
+    return p->stage == STAGE_DONE;
+}
+
 void payload_take(struct payload *p, size_t size) {
     p->taken += size;
 }

@@ -26,6 +26,8 @@ struct payload *payload_free(struct payload *payload);
 /* The next bytes, the same until they are taken; size 0: that was all. Borrowed until the next
  * call. -ENOMEM. */
 MUST_CHECK int payload_next(struct payload *payload, struct blob *ret);
+/* What payload_next() gave is all that is left. */
+bool payload_is_last(const struct payload *payload);
 /* So many of them are done with. */
 void payload_take(struct payload *payload, size_t size);
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Enough for most entries. */
+#define SMALLEST 512
+
 static bool reserve(struct sink *sink, size_t more) {
     if (sink->failed)
         return false;
@@ -17,6 +20,8 @@ static bool reserve(struct sink *sink, size_t more) {
         return true;
 
     size_t wanted = sink->size + more + sink->size / 2;
+    if (wanted < SMALLEST)
+        wanted = SMALLEST;
     char *data = realloc(sink->data, wanted);
     if (!data) {
         sink->failed = true;
@@ -50,12 +55,25 @@ static int put_dumped(const char *data, size_t size, void *sink) {
     return ((struct sink *)sink)->failed ? -1 : 0;
 }
 
+/* What JSON has as it is: most strings. */
+static bool json_is_plain(struct blob from) {
+    for (size_t i = 0; i < from.size; i++) {
+        unsigned char c = (unsigned char)from.data[i];
+
+        if (c < 0x20 || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
+}
+
 /* jansson writes the string with its quotes, which are taken away again. */
 void sink_json(struct sink *sink, struct blob from) {
     size_t before = sink->size;
 
-    if (from.size == 0)
+    if (json_is_plain(from)) {
+        sink_put(sink, from.data, from.size);
         return;
+    }
     json_t *string = json_stringn_nocheck(from.data, from.size);
     if (!string || json_dump_callback(string, put_dumped, sink, JSON_ENCODE_ANY) < 0)
         sink->failed = true;
