@@ -177,7 +177,7 @@ def _regroup(world, rng, client):
 
 def regroup(world, rng, pace):
     """The group is destroyed and made anew."""
-    while not world.ended.wait(rng.uniform(2, 6) * world.min_idle * pace):
+    while not world.ended.wait(rng.uniform(4, 12) * world.min_idle * pace):
         while True:
             with world.server_lock:  # half done would be another fault
                 try:

@@ -219,12 +219,12 @@ class World:
             client("XACK", STREAM, GROUP, *done)
 
     def produce(self, rng):
-        """Until the run ends; not more than the daemons can take."""
+        """Until the run ends; not much more than the daemons can take."""
         client, most = None, max(1, round(2 * self.rate * 0.04))
         while not self.ended.wait(0.04):
             try:
                 client = client or self.client()
-                if client("XPENDING", STREAM, GROUP)[0] < 4 * self.rate:
+                if client("XPENDING", STREAM, GROUP)[0] < 20 * self.rate:
                     self._strand_some(client, rng, most)
             except (OSError, ReplyError) as error:
                 self.log(f"producer: {error}")
