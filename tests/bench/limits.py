@@ -3,7 +3,7 @@
 """How large and how many: memory, loop time and fairness at the limits. Slow; by hand:
 
     PYTHONPATH=tests/support XAUTOCLAIMD=... FAULTPROXY=... JOURNAL_SHIM=... \\
-        python3 tests/bench/limits.py [many-bodies large-bodies fresh recoveries turn]
+        python3 tests/bench/limits.py [many-bodies large-bodies turn fresh ...]
 
 Each part prints its figures and fails where a limit is exceeded.
 """
@@ -11,6 +11,7 @@ Each part prints its figures and fails where a limit is exceeded.
 import os
 import re
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -24,13 +25,18 @@ for i = 1, tonumber(ARGV[1]) do redis.call('XADD', KEYS[1], i .. '-0', 'body', b
 redis.call('XGROUP', 'CREATE', KEYS[1], 'workers', '0')
 """
 
+# Delivered without their bodies crossing the wire.
+DELIVER = """
+redis.call('XREADGROUP', 'GROUP', ARGV[1], 'dead', 'COUNT', ARGV[2], 'STREAMS', KEYS[1], '>')
+"""
+
 
 def fill(client, n, size, stream=STREAM, idle_ms=3600000):
     client("EVAL", FILL, 1, stream, n, size)
     taken = 0
     while taken < n:
         step = min(n - taken, max(1, (64 << 20) // max(size, 1)), 5000)
-        client("XREADGROUP", "GROUP", GROUP, "dead", "COUNT", step, "STREAMS", stream, ">")
+        client("EVAL", DELIVER, 1, stream, GROUP, step)
         if idle_ms:
             client("XCLAIM", stream, GROUP, "dead", 0,
                    *[f"{i}-0" for i in range(taken + 1, taken + step + 1)], "IDLE", idle_ms,
@@ -88,6 +94,57 @@ class Limits(harness.Test):
         turn = self.longest_turn(daemon)
         print(f"# 100 entries of 16 MiB: peak RSS {peak:.1f} MiB, longest turn {turn:.1f} ms")
         self.assertLess(peak, 200)
+
+    def test_worker_bodies(self):
+        """1,000 entries of 4 MiB through the worker in C, four at once: under 96 MiB."""
+        n = int(os.environ.get("N", "1000"))
+        redis = self.server()
+        client = self.client(redis)
+        fill(client, n, 4 << 20)
+        daemon = self.daemon(config(redis.url, {"orders": recovery(
+            self.worker(), handler="worker", concurrency=4, interval="1s",
+            min_idle="300s")}), level="info")
+        begun = time.monotonic()
+        self.settled(daemon, client)
+        seconds = time.monotonic() - begun
+        peak = status(daemon.pid, "VmHWM")
+        turn = self.longest_turn(daemon)
+        print(f"# {n} entries of 4 MiB through a worker: {n / seconds:.0f}/s, peak RSS "
+              f"{peak:.1f} MiB, longest turn {turn:.1f} ms")
+        self.assertLess(peak, 96)
+
+    def worker(self):
+        path = self.path("worker")
+        subprocess.run(["cc", "-O2", "-o", path, os.path.join(
+            os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "docs", "examples",
+            "worker.c")], check=True)
+        return path
+
+    def test_claim_only(self):
+        """100,000 entries of 10 KB, claimed for an application: only IDs cross the wire, with and
+        without a worklist."""
+        n = int(os.environ.get("N", "100000"))
+        for keys in ({}, {"worklist": "todo"}):
+            redis = self.server(name=f"redis{len(keys)}")
+            client = self.client(redis)
+            fill(client, n, 10000)
+            before = self.sent_by(client)
+            daemon = self.daemon(config(redis.url, {"orders": {
+                "stream": STREAM, "group": GROUP, "consumer": "app", "handler": "claim-only",
+                "interval": "60s", "min_idle": "300s", **keys}}), name=f"app{len(keys)}",
+                level="info")
+            daemon.wait_pass(PASS_HANDED_OVER=n, seconds=300)
+            daemon.terminate()
+            received = self.sent_by(client) - before
+            print(f"# claim-only {keys}: {received / n:.1f} bytes an entry from the server")
+            self.assertLess(received, 60 * n)
+            if keys:
+                listed = set(client("LRANGE", "todo", 0, -1))
+                self.assertEqual(listed, {f"{i}-0".encode() for i in range(1, n + 1)})
+            redis.stop()
+
+    def sent_by(self, client):
+        return int(re.search(rb"total_net_output_bytes:(\d+)", client("INFO", "stats")).group(1))
 
     def test_turn(self):
         """One entry of 64 MiB is read and handed over: renewals and the watchdog stay on time."""

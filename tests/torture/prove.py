@@ -33,7 +33,8 @@ BREAKS = [
         "        if (answer->kind != ANSWER_ERROR)\n            ask_about(r, held);\n",
         "        if (answer->kind == ANSWER_OK && held->state == HELD_HANDLING)\n"
         "            held_enter(&r->ledger, held, HELD_LOST);\n"),
-        ("src/recovery/recovery.c", "\n    ask_about_all(r);\n", "\n")], "cuts", "overlaps"),
+        ("src/recovery/recovery.c", "\n    ask_about_all(r);\n", "\n"),
+        ("src/recovery/lease.c", "lease->unanswered == 0 && ", "")], "cuts", "overlaps"),
     ("unanswered-acks-forgotten", [(
         "src/recovery/ack.c", "            not_acked(r, held, answer->kind == ANSWER_UNKNOWN);",
         "            settle(r, held, SETTLED_OK);")], "cuts", "again"),
