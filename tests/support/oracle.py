@@ -83,6 +83,7 @@ class Facts:
         self.deaths = {}        # life -> when it was killed or ended
         self.still = {}         # daemon -> Intervals in which it was stopped
         self.link_still = {}    # daemon -> Intervals in which its link brought no answer
+        self.link_torn = {}     # daemon -> Intervals in which it was cut before any write came through
         self.server_still = []  # Intervals in which the server answered nobody
         self.clock_steps = []   # when the server's clock was set forward
         self.clock_back = []    # ... and back
@@ -135,6 +136,12 @@ def gaps(times, least):
     return [Interval(a, b) for a, b in zip(times, times[1:]) if b - a >= least]
 
 
+def torn(writes, connections, least):
+    """The gaps between writes that were answered in which three connections and more began."""
+    return [gap for gap in gaps(writes, least)
+            if sum(gap.start < begun < gap.end for begun in connections) >= 3]
+
+
 def _masked(facts, step, since, daemon):
     """Was the clock set back, too, between the looks before and after the step, far apart?"""
     looks = facts.looks.get(daemon, ())
@@ -179,6 +186,10 @@ def excuse(facts, first, second):
         if still.start < second.begin and still.end > first.begin and (
                 uncovered(still.start, still.end, facts.server_still) >= least):
             return "its link stood still"
+    for torn in facts.link_torn.get(first.daemon, ()):
+        if torn.start < second.begin and torn.end > first.begin and (
+                uncovered(torn.start, torn.end, facts.server_still) >= least):
+            return "its link was cut again and again"
     for time in facts.foreign_claimed.get(first.entry, ()):
         if time < second.begin:
             return "taken away by force"

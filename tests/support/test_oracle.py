@@ -6,7 +6,7 @@ import unittest
 
 from harness import TapResult
 from oracle import (BEGIN, END, OUTCOMES, RECORD, Ack, Facts, Handling, Interval, LedgerError, Letter,
-                    gaps, judge, read_ledger, uncovered)
+                    gaps, judge, read_ledger, torn, uncovered)
 
 
 def record(usec, kind, outcome="", entry=(7, 0), deliveries=2, pid=10, life=1, daemon=b"d0"):
@@ -95,6 +95,13 @@ class Judgement(unittest.TestCase):
         self.assertEqual(len(self.judge(*pair).excused), 1)
         # that is no excuse where it was the server
         self.facts.server_still = [Interval(0.4, 1.2)]
+        self.assertEqual(len(self.judge(*pair).overlaps), 1)
+
+    def test_its_link_was_cut_again_and_again(self):
+        pair = [handled("d0", 0, 3), handled("d1", 2, 3, deliveries=3)]
+        self.facts.link_torn = {"d0": [Interval(0.5, 1.5)]}
+        self.assertEqual(len(self.judge(*pair).excused), 1)
+        self.facts.link_torn = {"d0": [Interval(0.5, 1.1)]}
         self.assertEqual(len(self.judge(*pair).overlaps), 1)
 
     def test_the_second_could_not_know_of_the_servers_absence(self):
@@ -239,6 +246,11 @@ class Intervals(unittest.TestCase):
         self.assertEqual(uncovered(1, 4, [Interval(2, 3), Interval(2.5, 9)]), 1)
         self.assertEqual(uncovered(1, 4, [Interval(0, 9)]), 0)
         self.assertEqual(uncovered(1, 4, [Interval(5, 9)]), 3)
+
+    def test_torn(self):
+        self.assertEqual(torn([1, 2], [1.1, 1.2, 1.3], 1), [Interval(1, 2)])
+        self.assertEqual(torn([1, 2], [0.9, 1.2, 1.3], 1), [])
+        self.assertEqual(torn([1, 1.9], [1.1, 1.2, 1.3], 1), [])
 
     def test_gaps(self):
         self.assertEqual(gaps([5, 1, 2, 2.5], 1), [Interval(1, 2), Interval(2.5, 5)])

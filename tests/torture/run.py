@@ -60,6 +60,7 @@ from world import DEAD, MAX_DELIVERIES, World, boottime, stream  # noqa: E402
 
 # A link that comes up only to go down again stands still.
 GREETING = ("HELLO", "AUTH", "SELECT", "CLIENT")
+WRITES = ("XAUTOCLAIM", "XCLAIM", "XACK", "EVAL", "EVALSHA")
 
 
 def read_ledger(world):
@@ -102,6 +103,12 @@ def read_links(world, facts):
         facts.looks[node.name] = [e.sent + shift for e in exchanges
                                   if e.name == "TIME" and e.answered is not None]
         facts.link_still[node.name] = oracle.gaps(answers, least)
+        writes = [e.answered + shift for e in exchanges
+                  if e.answered is not None and e.name in WRITES]
+        begun = {}
+        for e in exchanges:
+            begun.setdefault(e.connection, e.sent + shift)
+        facts.link_torn[node.name] = oracle.torn(writes, begun.values(), least)
         facts.acks += [oracle.Ack(e.sent + shift, node.name, [i.decode() for i in e.words[3:]])
                        for e in exchanges if e.name == "XACK"]
 
