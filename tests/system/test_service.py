@@ -34,9 +34,10 @@ SIX_LINES = f"""[recovery orders]
 stream = orders
 group = workers
 min_idle = 60s
-handler = exec
-command = {HANDLER}
+handler = worker
+command = {HANDLER} worker
 """
+EXEC = SIX_LINES.replace("= worker", "= exec").replace(" worker", "")
 QUICK = """[recovery orders]
 min_idle = 5s
 interval = 1s
@@ -187,7 +188,7 @@ class Service(unittest.TestCase):
         begun = time.monotonic()
         restart()
         wait_recovered(deadline=300)
-        figure("1,000 stranded messages recovered after the start, Python handler",
+        figure("1,000 stranded messages recovered after the start, Python worker",
                time.monotonic() - begun)
         status = guest.wait_status("1000 acked")
         self.assertEqual(status, "1 recovery; last pass orders: 1000 claimed, 1000 acked")
@@ -323,6 +324,41 @@ class Service(unittest.TestCase):
         self.assertIn("nonsense", guest.journal_text(lines=30))
         self.assertEqual(guest.show(UNIT, "MainPID"), pid)
         self.assert_healthy()
+
+    def test_16_a_thousand_reloads(self):
+        """Two files in turn, while entries are handled all the time: nothing grows, no handler is
+        interrupted, each result is used."""
+        ids = self.begin_load(3000, 0.1)
+        restart()
+        wait_until("handlers run", lambda: len(ended()) >= 8)
+        pid = guest.show(UNIT, "MainPID")
+        begun = time.monotonic()
+        sizes = []
+        for _ in range(10):
+            guest.shell(f"""
+                for i in $(seq 50); do
+                    for interval in 1s 2s; do
+                        printf '[recovery orders]\\nmin_idle = 5s\\ninterval = %s\\n' \
+                            $interval >{CONFIG_DROPINS}/quick.conf
+                        systemctl reload {UNIT} || exit 1
+                    done
+                done""")
+            sizes.append(self.sizes(pid))
+        figure("1,000 reloads", time.monotonic() - begun)
+        for what, early, late in zip(("RSS in KiB", "descriptors", "children"), sizes[1], sizes[-1]):
+            figure(f"{what} after 200 and after 1,000 reloads", f"{early}, {late}")
+            self.assertLessEqual(late, early + (256 if "RSS" in what else 2), sizes)
+        self.assertEqual(self.finish_load(ids), 0, "each was handled once")
+        self.assertEqual(guest.show(UNIT, "MainPID"), pid)
+        self.assert_healthy()
+
+    def sizes(self, pid):
+        """RSS, descriptors and children, when one generation alone is there."""
+        wait_until("the old ones are gone", lambda: int(guest.shell(
+            f"pgrep -c -P {pid} || true")) <= 4)
+        return [int(n) for n in guest.shell(
+            f"awk '/^VmRSS/ {{print $2}}' /proc/{pid}/status; ls /proc/{pid}/fd | wc -l; "
+            f"pgrep -c -P {pid} || true").split()]
 
     # --- ends ---
 
@@ -487,7 +523,7 @@ class Service(unittest.TestCase):
 
     def runs_inside(self, most, *dropins, url="redis://127.0.0.1:6379/0"):
         clean_up()
-        configure(SIX_LINES, redis=f"[redis]\nurl = {url}\n")
+        configure(EXEC, redis=f"[redis]\nurl = {url}\n")
         for name in ("handler", *dropins):
             unit_dropin(name)
         ids = strand(100)
@@ -525,7 +561,7 @@ done
 ! mount -t tmpfs x /tmp 2>/dev/null || echo "mounted" >&2
 touch /tmp/private && echo "looked round" >&2
 """, 0o755)
-        configure(SIX_LINES.replace(HANDLER, "/opt/demo/nosy"))
+        configure(EXEC.replace(HANDLER, "/opt/demo/nosy"))
         strand(1)
         restart()
         wait_recovered()
@@ -539,6 +575,7 @@ touch /tmp/private && echo "looked round" >&2
 
     def test_50_instance(self):
         clean_up()
+        configure("")  # the entries are the instance's
         guest.put("/etc/xautoclaimd/west.conf", SIX_LINES + "consumer = recovery-%i\n"
                   "interval = 1s\n[daemon]\nlog_level = debug\n")
         guest.shell(f"mkdir -p {UNIT_DROPINS.replace('d.service', 'd@.service')}; cp {EXAMPLES}"
