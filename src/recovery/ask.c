@@ -224,6 +224,11 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         lost(r, held, "its ID names another message now");
         return;
     }
+    if (held->state == HELD_ASKING && !held->result_ok &&
+        !time_guard_looked_since(r, held->claimed)) { /* once more, behind that look */
+        unanswered(r, held);
+        return;
+    }
     ours = idle_fits(r, held, answer, entry);
     if (!ours && is_suspected(r, held, answer))
         return;
@@ -235,12 +240,10 @@ static void answer_ours(struct recovery *r, struct held *held, const struct answ
         held_enter(&r->ledger, held, HELD_DONE);
     else if (!ours)
         lost(r, held, "claimed by another process under our own consumer name");
-    else if (held->state == HELD_HANDLING)
-        keep_soon(r);
-    else if (time_guard_looked_since(r, held->claimed))
+    else if (held->state != HELD_HANDLING)
         answer_ours_waiting(r, held, entry, now);
     else
-        unanswered(r, held);
+        keep_soon(r);
 }
 
 static void owner_reply(void *data, const struct answer *answer,

@@ -4,7 +4,8 @@
  * counted or acknowledged.
  *
  * With a worklist the IDs of a page are pushed there before the next page is asked for, until that
- * is answered: each at least once. What is not pushed when the daemon ends is claimed again when it
+ * is answered: each at least once, and not before the look at the server's clock behind the page.
+ * What is not pushed when the daemon ends is claimed again when it
  * has been idle for min_idle, and pushed then.
  */
 #include "inside.h"
@@ -19,7 +20,7 @@ static void handed_over(struct recovery *r, struct pass *pass, const struct entr
     pass_settle_many(pass, SETTLED_HANDED_OVER, n);
 }
 
-void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n) {
+void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n, usec_t sent) {
     struct handover *handover = &r->handover;
 
     if (n == 0)
@@ -36,6 +37,7 @@ void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n) {
     }
     memcpy(handover->ids, ids, n * sizeof(*ids));
     handover->n = n;
+    handover->claimed = sent;
     handover->pass = r->scan.pass;
     handover->pass->open++;
 }
@@ -69,7 +71,8 @@ static void pushed(void *data, const struct answer *answer, uint64_t length) {
 void claim_only_pump(struct recovery *r) {
     struct handover *handover = &r->handover;
 
-    if (!handover->ids || handover->out || trouble_blocks(r, ORDER_RPUSH))
+    if (!handover->ids || handover->out || trouble_blocks(r, ORDER_RPUSH) ||
+        !time_guard_looked_since(r, handover->claimed))
         return;
     handover->out = recovery_sent(r, command_rpush_ids(r->parts.link, r->settings->worklist,
                                                        handover->ids, handover->n, pushed, r));

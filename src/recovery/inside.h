@@ -51,6 +51,7 @@ struct time_guard {
 struct handover {
     struct entry_id *ids;
     size_t n;
+    usec_t claimed;    /* when the page was sent */
     bool out;          /* its RPUSH is unanswered */
     struct pass *pass; /* which it keeps open */
 };
@@ -145,7 +146,7 @@ void transfer_page_begin(struct recovery *r, usec_t min_idle);
 
 /* claim_only.c */
 /* A page was claimed for the user's consumer. */
-void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n);
+void claim_only_take(struct recovery *r, const struct entry_id *ids, size_t n, usec_t sent);
 void claim_only_pump(struct recovery *r);
 /* What is not in the worklist yet: a later scan claims it again. */
 void claim_only_drop(struct recovery *r);

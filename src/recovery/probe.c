@@ -21,6 +21,9 @@ static void probe_reply(void *data, const struct answer *answer,
 }
 
 void probe_pump(struct recovery *r) {
+    /* What is refused for now is tried when its time has come, not by two orders in turn. */
+    if (r->trouble.kind == TROUBLE_TRANSIENT && !r->retrying)
+        return;
     if (!away_now(&r->away) || r->probe_out || r->state == RECOVERY_DRAINING ||
         trouble_blocks(r, ORDER_XAUTOCLAIM) || trouble_blocks(r, ORDER_ANY_WRITE) ||
         trouble_blocks(r, ORDER_XPENDING))

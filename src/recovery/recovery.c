@@ -191,6 +191,7 @@ static void end_if_done(struct recovery *r) {
         return;
     timer_disarm(r->timer);
     timer_disarm(r->retry_timer);
+    timer_disarm(r->keeper);
     slots_forget(r->parts.slots, &r->slots_waiter);
     link_unlisten(r->parts.link, &r->listener);
     recovery_enter(r, RECOVERY_GONE);
@@ -286,6 +287,9 @@ static void link_came_up(void *data) {
 static void link_went_down(void *data) {
     struct recovery *r = data;
 
+    if (!r->away.read &&
+        !away_now(&r->away)) /* it was there, and has not been asked for anything */
+        r->away.born = clock_boottime();
     away_begin(&r->away, clock_boottime(), false);
     if (r->trouble.kind == TROUBLE_NONE)
         enter_waiting(r);

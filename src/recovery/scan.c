@@ -182,7 +182,7 @@ static void page_take(struct recovery *r, const struct answer *answer,
     for (size_t i = 0; i < page->n_deleted; i++)
         deleted_one(r, page->deleted[i]);
     if (r->settings->handler == HANDLER_CLAIM_ONLY) {
-        claim_only_take(r, page->claimed, page->n_claimed);
+        claim_only_take(r, page->claimed, page->n_claimed, answer->sent);
         return;
     }
     for (size_t i = 0; i < page->n_claimed; i++) {
@@ -261,16 +261,14 @@ void scan_pump(struct recovery *r) {
     if (!r->scan.active || r->scan.out || !recovery_may_claim(r) || away_now(&r->away) ||
         (r->trouble.kind != TROUBLE_NONE && !r->retrying) || r->handover.ids)
         return;
-    if (away_is_silent(&r->away, clock_boottime())) {
-        timer_arm(r->keeper, usec_sub(r->away.silent_until, clock_boottime()));
-        return;
-    }
     if (r->scan.gate_due) {
         if (!trouble_blocks(r, ORDER_XPENDING))
             r->scan.out =
                 recovery_sent(r, command_xpending_summary(r->parts.link, &r->ref, gate_reply, r));
         return;
     }
-    if (!trouble_blocks(r, ORDER_XAUTOCLAIM) && !trouble_blocks(r, ORDER_MOVE))
+    if (away_is_silent(&r->away, clock_boottime()))
+        timer_arm(r->keeper, usec_sub(r->away.silent_until, clock_boottime()));
+    else if (!trouble_blocks(r, ORDER_XAUTOCLAIM) && !trouble_blocks(r, ORDER_MOVE))
         page_begin(r);
 }

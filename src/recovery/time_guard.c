@@ -7,8 +7,8 @@
  * grown idle without its time having passed (a step forward, or this machine was paused by its
  * hypervisor): all that is held is asked for, and scans claim later. What was claimed in between,
  * by a page that the look behind it shows to have come too late, is left alone: nothing is done
- * with an entry before that look. If it advanced by less, idle
- * times stand still and prove nothing for a while.
+ * with an entry before that look. If it advanced by less, idle times stand still and prove nothing
+ * for a while.
  */
 #include "inside.h"
 
@@ -22,6 +22,8 @@ static usec_t drift(usec_t elapsed) {
 
 /* Claimed since the last look, when others may have been at work on it. */
 static void drop_claimed(struct recovery *r) {
+    if (!r->handover.out && r->handover.claimed >= r->time_guard.sent)
+        claim_only_drop(r);
     LEDGER_FOREACH_ALL (&r->ledger, held) {
         if (held->claimed < r->time_guard.sent)
             continue;
@@ -57,7 +59,7 @@ static void time_reply(void *data, const struct answer *answer, uint64_t unix_us
 
     guard->out = false;
     guard->refused = answer->kind == ANSWER_ERROR && answer->error == REDIS_ERROR_NOPERM;
-    if (answer->kind != ANSWER_UNKNOWN) { /* an error: it must go on without */
+    if (answer->kind != ANSWER_UNKNOWN) { /* an error: it must go on as if there were no guard */
         guard->looked = answer->sent;
         guard->fresh_until =
             usec_add(answer->answered, guard->behind ? FRESH_BEHIND : r->settings->min_idle / 32);
@@ -87,9 +89,11 @@ void time_guard_pump(struct recovery *r) {
 }
 
 void time_guard_look_behind(struct recovery *r) {
+    bool before = r->time_guard.out;
+
     r->time_guard.due = true;
-    time_guard_pump(r);
-    r->time_guard.behind = r->time_guard.out;
+    time_guard_pump(r); /* or when the one that is out is answered */
+    r->time_guard.behind = r->time_guard.out && !before;
 }
 
 void time_guard_forget(struct recovery *r) {
@@ -116,7 +120,7 @@ bool time_guard_looked_since(struct recovery *r, usec_t when) {
 
     if (guard->refused || guard->looked >= when)
         return true;
-    if (!guard->out)
+    if (!guard->out && link_is_up(r->parts.link)) /* else all that is held is asked for later */
         time_guard_look(r);
     return false;
 }

@@ -95,6 +95,8 @@ static void trouble_enter(struct recovery *r, enum trouble_kind kind, enum order
                           const char *phrase, const char *advice, const char *word) {
     struct trouble *t = &r->trouble;
     bool news = is_news(t, kind, order, phrase);
+    /* Orders that do not wait for the next try, such as renewals, do not put it off either. */
+    bool is_try = t->kind != kind || r->retrying || !timer_armed(r->timer);
     char sentence[2 * TROUBLE_PHRASE_MAX];
 
     r->retrying = false;
@@ -111,9 +113,10 @@ static void trouble_enter(struct recovery *r, enum trouble_kind kind, enum order
     if (r->state != RECOVERY_GONE) {
         if (r->state != RECOVERY_DRAINING && r->state != RECOVERY_PAUSED)
             recovery_enter(r, trouble_is_error(kind) ? RECOVERY_FAILING : RECOVERY_WAITING);
-        timer_arm(r->timer, policy_jitter(trouble_wait(kind, t->tries++, r->settings->interval,
-                                                       r->settings->min_idle),
-                                          random_u32()));
+        if (is_try)
+            timer_arm(r->timer, policy_jitter(trouble_wait(kind, t->tries++, r->settings->interval,
+                                                           r->settings->min_idle),
+                                              random_u32()));
     }
     recovery_wake(r);
 }

@@ -50,6 +50,51 @@ class DrainInTrouble(Test):
         self.assertEqual(daemon.process.wait(harness.DEADLINE), 0)
         self.assertEqual(pending_count(client, STREAM, GROUP), 0)
 
+    def test_a_link_that_is_lost_behind_a_page(self):
+        """Nobody knows yet whether the clock was set: the drain waits for its time and no longer,
+        and the loop runs."""
+        redis = self.server()
+        strand(self.client(redis), 1)
+        wire = self.proxy(f"unix:{redis.path}")
+        daemon = self.daemon(config(
+            wire.url, {"orders": recovery(self.handler("exit 0\n"))},
+            daemon="drain_timeout = 1s"))
+        wire("swallow TIME 2")
+        daemon.wait_record(PAGE_CLAIMED="1")
+        wire("refuse on")
+        wire("cut")
+        daemon.wait_record(STATE="down")
+        self.assertEqual(daemon.terminate(), 0)
+        self.assertEqual(pending_count(self.client(redis), STREAM, GROUP), 1)
+
+    def test_refusals_are_not_chased(self):
+        """A server that takes no writes for now is asked at times, by whoever, and found mended
+        soon."""
+        redis = self.server()
+        client = self.client(redis)
+        strand(client, 3)
+        gate = self.gate()
+        daemon = self.daemon(config(
+            redis.url, {"orders": recovery(self.handler(gate.wait + "\n"), interval="20s",
+                                           min_idle="2s", concurrency=3)}))
+        daemon.wait_count(3, DELIVERIES="2")
+        client("CONFIG", "SET", "min-replicas-to-write", 1)
+        gate.open(3)
+        daemon.wait_record(STATE="waiting", REDIS_ERROR="NOREPLICAS")
+        outlast(2)
+        self.assertLess(self.all_refused(client), 60)
+        client("CONFIG", "SET", "min-replicas-to-write", 0)
+        mended = time.monotonic()
+        daemon.journal.wait_until(lambda _: pending_count(client, STREAM, GROUP) == 0,
+                                  harness.DEADLINE)
+        self.assertLess(time.monotonic() - mended, 10)
+        daemon.terminate()
+
+    def all_refused(self, client):
+        return sum(int(line.partition("rejected_calls=")[2].partition(",")[0])
+                   for line in client("INFO", "commandstats").decode().split()
+                   if line.startswith("cmdstat_x"))
+
     def refused(self, client):
         lines = [line for line in client("INFO", "commandstats").decode().split()
                  if line.startswith("cmdstat_xack:")]

@@ -41,6 +41,17 @@ class Transfer(Test):
     def start(self, keys, url=None, redis="", **keywords):
         return self.daemon(config(url or self.redis.url, {"orders": keys}, redis=redis), **keywords)
 
+    def durable(self, n):
+        """Stranded entries on a server that loses nothing when it is killed."""
+        self.redis = self.server("--appendonly", "yes", "--appendfsync", "always", name="durable")
+        self.r = self.client(self.redis)
+        return strand(self.r, n)
+
+    def restart(self):
+        self.redis.kill()
+        self.redis.start()
+        self.r = self.client(self.redis)
+
     def settled(self, daemon, left=0, seconds=harness.DEADLINE):
         daemon.journal.wait_until(lambda _: pending_count(self.r) == left, seconds)
 
@@ -535,7 +546,31 @@ class Move(Transfer):
         self.assertEqual({d for _, _, d in left.values()}, {1})
 
 
+    def test_server_restart(self):
+        """Killed in mid-move, three times: what is in its file is in one place, once."""
+        ids = self.durable(3000)
+        daemon = self.start(move(count=20), redis=LINK)
+        for left in (2500, 1500, 500):
+            self.until_moved(3000 - left)
+            self.restart()
+        self.settled(daemon)
+        self.assertEqual(daemon.terminate(), 0)
+        self.assertEqual(self.moved_ids(), ids)
+
+
 class ClaimOnly(Transfer):
+    def test_server_restart(self):
+        """Killed between claims and pushes: each ID comes at least once, none is acknowledged."""
+        ids = self.durable(2000)
+        daemon = self.start(claim(min_idle="1s", count=20, worklist=LIST), redis=LINK)
+        for n in (300, 900, 1500):
+            daemon.journal.wait_until(lambda _, n=n: self.r("LLEN", LIST) >= n, harness.DEADLINE)
+            self.restart()
+        daemon.journal.wait_until(
+            lambda _: {i.decode() for i in self.r("LRANGE", LIST, 0, -1)} == set(ids), 60)
+        self.assertEqual(daemon.terminate(), 0)
+        self.assertEqual(list(pending(self.r)), ids)
+
     def test_claimed_and_nothing_else(self):
         n = 1000
         ids = strand(self.r, n, body=("n", "x" * 1000))
