@@ -439,12 +439,12 @@ class Service(unittest.TestCase):
 
     # --- secrets ---
 
-    def set_up_credential(self):
+    def set_up_credential(self, text=SIX_LINES):
         clean_up()
         redis("ACL", "SETUSER", "recoverer", "on", f">{PASSWORD}", "resetkeys", "~orders", "-@all",
               *RIGHTS.split())
         guest.put("/etc/xautoclaimd/redis-password", PASSWORD + "\n", 0o600)
-        configure(SIX_LINES, quick=QUICK, redis="[redis]\nurl = redis://127.0.0.1:6379/0\n"
+        configure(text, quick=QUICK, redis="[redis]\nurl = redis://127.0.0.1:6379/0\n"
                   "username = recoverer\npassword_file = redis-password\n")
         unit_dropin("handler")
         unit_dropin("password")
@@ -463,7 +463,7 @@ class Service(unittest.TestCase):
                              "what is asked for besides is optional")
 
     def test_31_nothing_secret_shows(self):
-        self.set_up_credential()
+        self.set_up_credential(EXEC)
         strand(40)
         guest.shell("mkdir -p /var/lib/demo")
         guest.put("/var/lib/demo/pause", "0.3\n")
