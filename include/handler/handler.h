@@ -22,7 +22,12 @@
 struct handler;
 struct handler_run;
 
-enum outcome { OUTCOME_OK, OUTCOME_RETRY, OUTCOME_REJECT };
+enum outcome {
+    OUTCOME_OK,
+    OUTCOME_RETRY,
+    OUTCOME_REJECT,
+    OUTCOME_NOT_BEGUN, /* whoever should have done it ended without having read it: no attempt */
+};
 
 #define OUTCOME_REASON_MAX 256
 

@@ -144,7 +144,12 @@ void report_name_clash_(struct report_place place, struct report_subject *subjec
 /* The handler has been given the entry. debug. */
 void report_attempt_begun_(struct report_place place, struct report_subject *subject,
                            struct entry_id id, uint64_t deliveries);
-enum report_outcome { REPORT_OK, REPORT_RETRY, REPORT_REJECT };
+enum report_outcome {
+    REPORT_OK,
+    REPORT_RETRY,
+    REPORT_LAST, /* retry, and there will be no other */
+    REPORT_REJECT,
+};
 /* ok: debug; retry and reject: warning. reason: printable. */
 void report_attempt_ended_(struct report_place place, struct report_subject *subject,
                            struct entry_id id, uint64_t deliveries, enum report_outcome outcome,

@@ -50,6 +50,17 @@ static usec_t from_now(usec_t when, usec_t now) {
     return when == USEC_INFINITY ? USEC_INFINITY : usec_sub(when, now);
 }
 
+/* As the sentence has it: waiting and in error, too, where the recovery itself rests (its server is
+ * away, or dead letters cannot be written). */
+static const char *state_of(const struct recovery_facts *facts) {
+    enum recovery_state state = facts->state;
+
+    if (facts->trouble[0] != '\0' && (state == RECOVERY_RESTING || state == RECOVERY_SCANNING ||
+                                      state == RECOVERY_WAITING || state == RECOVERY_FAILING))
+        state = facts->trouble_is_error ? RECOVERY_FAILING : RECOVERY_WAITING;
+    return recovery_state_to_string(state);
+}
+
 static void copy_recovery(const struct member *member, struct status_recovery *ret) {
     usec_t now = clock_monotonic();
     struct recovery_facts facts;
@@ -57,7 +68,7 @@ static void copy_recovery(const struct member *member, struct status_recovery *r
     recovery_facts(member->recovery, &facts);
     *ret = (struct status_recovery){
         .name = facts.settings->name,
-        .state = recovery_state_to_string(facts.state),
+        .state = state_of(&facts),
         .trouble = facts.trouble,
         .stream = facts.settings->stream,
         .group = facts.settings->group,

@@ -81,7 +81,7 @@ static enum reading read_piece(struct channel *channel) {
         return pass_on(channel, (struct blob){piece, (size_t)n});
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return READING_NOTHING;
-    end(channel, n == 0 || errno == ECONNRESET ? CHANNEL_CLOSED : CHANNEL_FAILED);
+    end(channel, n == 0 ? CHANNEL_CLOSED : errno == ECONNRESET ? CHANNEL_UNREAD : CHANNEL_FAILED);
     return READING_OVER;
 }
 
@@ -148,6 +148,7 @@ static int take(struct channel *channel, const struct iovec *pieces, size_t n_pi
         struct request *request = channel->unsent;
 
         n -= pieces[i].iov_len;
+        request->written += pieces[i].iov_len;
         payload_take(request->payload, pieces[i].iov_len);
         if (payload_next(request->payload, &chunk) < 0)
             return -ENOMEM;
@@ -155,15 +156,19 @@ static int take(struct channel *channel, const struct iovec *pieces, size_t n_pi
             return 0;
         sent(channel, request);
     }
-    if (n > 0)
+    if (n > 0) {
+        channel->unsent->written += n;
         payload_take(channel->unsent->payload, n);
+    }
     return 0;
 }
 
 /* What it has answered before it stopped reading counts. */
 static void failed(struct channel *channel, int error) {
     if (read_rest(channel) != READING_OVER)
-        end(channel, error == -EPIPE || error == -ECONNRESET ? CHANNEL_CLOSED : CHANNEL_FAILED);
+        end(channel, error == -ECONNRESET ? CHANNEL_UNREAD
+                     : error == -EPIPE    ? CHANNEL_CLOSED
+                                          : CHANNEL_FAILED);
 }
 
 static void writable(void *data) {

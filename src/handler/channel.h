@@ -15,11 +15,13 @@ struct channel;
 struct request {
     struct payload *payload; /* freed when it is sent; NULL then */
     bool sent;               /* to its last byte */
+    size_t written;          /* bytes */
     struct request *prev, *next;
 };
 
 enum channel_end {
     CHANNEL_CLOSED, /* the other side has closed it, or will not read any more */
+    CHANNEL_UNREAD, /* ... and has not read all that was written */
     CHANNEL_FAILED, /* an error */
     CHANNEL_TOO_LONG,
 };

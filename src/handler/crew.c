@@ -9,8 +9,6 @@
  */
 #include "crew.h"
 
-#include "environment.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +16,9 @@
 
 #define BACKOFF_MIN (1 * USEC_PER_SEC)
 #define BACKOFF_MAX (30 * USEC_PER_SEC)
+
+/* Written in one piece, and read so. */
+#define SMALL_REQUEST 4096
 
 /* How many are on their way at once; a worker is begun in about half a millisecond. */
 #define COMING_MAX 4
@@ -43,8 +44,7 @@ void member_enter(struct member *member, enum member_state state) {
         member->crew->verbs->enter(member, state);
 }
 
-/* It has to go, or to go faster. why: NULL: by itself. */
-static void member_end(struct member *member, enum member_state how, const char *why) {
+void member_end(struct member *member, enum member_state how, const char *why) {
     if (member->state == MEMBER_DOWN || member->state >= how)
         return;
     if (why && member->why[0] == '\0')
@@ -87,7 +87,7 @@ static void back_off_is_over(struct member *member) {
     deferred_call(member->crew->news);
 }
 
-static void member_time_is_up(void *data) {
+void member_time_is_up(void *data) {
     struct member *member = data;
 
     if (member->state == MEMBER_DOWN)
@@ -108,6 +108,8 @@ static void run_ends(struct crew_run *run, enum outcome outcome, const char *why
     char reason[OUTCOME_REASON_MAX];
 
     HASH_DEL(member->runs, run);
+    if (member->last == run)
+        member->last = NULL;
     member->n_runs--;
     member->n_stopping -= run->cause != STOP_NONE;
     if (run->cause == STOP_TIMED_OUT)
@@ -170,6 +172,10 @@ static void channel_over(void *data, enum channel_end how) {
 
     member->channel = channel_free(member->channel);
     switch (how) {
+    case CHANNEL_UNREAD:
+        member->unread = true;
+        member_end(member, MEMBER_LEAVING, NULL);
+        break;
     case CHANNEL_CLOSED:
         member_end(member, MEMBER_LEAVING, NULL);
         break;
@@ -190,7 +196,7 @@ int member_is_up(struct member *member, int fd) {
     int r = channel_new(member->crew->handler->loop, fd, &owner, &member->channel);
     if (r < 0)
         return r;
-    member->answered = member->asked = false;
+    member->answered = member->asked = member->unread = false;
     member->why[0] = '\0';
     member_enter(member, MEMBER_UP);
     report_worker_up(member->crew->handler->subject, member->name);
@@ -210,6 +216,23 @@ static void describe_end(const struct member *member, const char *how, char *buf
         (void)snprintf(buf, size, "the %s ended: %s", noun, how);
 }
 
+/* It was not read, or not to its end: what was written last, of a member that has not read all.
+ * Of a large one some may have been read, and been too much. */
+static bool was_not_begun(const struct member *member, const struct crew_run *run) {
+    if (run->request.written > SMALL_REQUEST || run->cause != STOP_NONE)
+        return false;
+    return !run->request.sent || (member->unread && run == member->last);
+}
+
+static void runs_end(struct member *member, const char *why) {
+    while (member->runs) {
+        struct crew_run *run = member->runs;
+
+        run_ends(run, was_not_begun(member, run) ? OUTCOME_NOT_BEGUN : OUTCOME_RETRY, why);
+    }
+    member->last = NULL;
+}
+
 void member_is_gone(struct member *member, const char *how) {
     struct crew *crew = member->crew;
     char why[OUTCOME_REASON_MAX];
@@ -224,8 +247,7 @@ void member_is_gone(struct member *member, const char *how) {
         if (!member->answered)
             member_failed(member);
     }
-    while (member->runs)
-        run_ends(member->runs, OUTCOME_RETRY, why);
+    runs_end(member, why);
     deferred_call(crew->news);
 }
 
@@ -355,6 +377,7 @@ int crew_start(struct handler *handler, const struct entry *entry, uint64_t deli
     if (member->err)
         output_account_renew(&member->account);
     timer_arm(run->timer, handler->settings->handler_timeout);
+    member->last = run;
     channel_send(member->channel, &run->request);
     *ret = &run->base;
     return 0;
@@ -410,88 +433,4 @@ int crew_room(struct handler *handler, size_t *ret) {
         return HANDLER_E_AWAY;
     *ret = places.free;
     return 0;
-}
-
-/* --- life ------------------------------------------------------------------------------------ */
-
-void crew_close(struct handler *handler, bool kill) {
-    struct crew *crew = handler->kind;
-
-    crew->closing = true;
-    for (size_t i = 0; i < crew->n; i++) {
-        struct member *member = &crew->members[i];
-
-        if (member->state == MEMBER_DOWN)
-            timer_disarm(member->timer);
-        else
-            member_end(member,
-                       kill || member->state == MEMBER_COMING ? MEMBER_KILLED : MEMBER_LEAVING,
-                       NULL);
-    }
-}
-
-bool crew_is_closed(const struct handler *handler) {
-    const struct crew *crew = handler->kind;
-
-    for (size_t i = 0; i < crew->n; i++)
-        if (crew->members[i].state != MEMBER_DOWN)
-            return false;
-    return true;
-}
-
-static void tell_news(void *data) {
-    const struct crew *crew = data;
-
-    crew->handler->owner.changed(crew->handler->owner.data);
-}
-
-static int members_new(struct crew *crew) {
-    int r = 0;
-
-    crew->members = calloc(crew->n, sizeof(*crew->members));
-    if (!crew->members)
-        return -ENOMEM;
-    for (size_t i = 0; i < crew->n && r == 0; i++) {
-        struct member *member = &crew->members[i];
-
-        member->crew = crew;
-        member->connecting = -1;
-        r = timer_new(crew->handler->loop, member_time_is_up, member, &member->timer);
-    }
-    return r;
-}
-
-int crew_new(struct handler *handler, const struct member_verbs *verbs, struct crew **ret) {
-    const struct recovery_settings *settings = handler->settings;
-    struct crew *crew = calloc(1, sizeof(*crew));
-
-    if (!crew)
-        return -ENOMEM;
-    crew->handler = handler;
-    crew->verbs = verbs;
-    crew->n = (size_t)settings->workers;
-    crew->share = (size_t)((settings->concurrency + settings->workers - 1) / settings->workers);
-    int r = members_new(crew);
-    if (r == 0)
-        r = deferred_new(handler->loop, tell_news, crew, &crew->news);
-    if (r < 0) {
-        crew_free(crew);
-        return r;
-    }
-    *ret = crew;
-    return 0;
-}
-
-struct crew *crew_free(struct crew *crew) {
-    if (!crew)
-        return NULL;
-    for (size_t i = 0; crew->members && i < crew->n; i++) {
-        assert(crew->members[i].state == MEMBER_DOWN && !crew->members[i].runs);
-        timer_free(crew->members[i].timer);
-    }
-    deferred_free(crew->news);
-    environment_free(crew->environment);
-    free(crew->members);
-    free(crew);
-    return NULL;
 }

@@ -44,9 +44,11 @@ struct member {
     struct channel *channel; /* up, and while what it still says counts */
     struct timer *timer;     /* down: the back-off; coming: its deadline; else: the next step */
     struct crew_run *runs;   /* by ID */
+    struct crew_run *last;   /* the one that was given to it last, until that ends */
     size_t n_runs;
     size_t n_stopping; /* of these, told to stop */
     bool answered;     /* since it is up */
+    bool unread;       /* it has closed its end without having read all */
     bool asked;        /* its end was asked for: it is no failure */
     unsigned failures; /* how often it has ended without having answered */
     char name[MEMBER_NAME_MAX];
@@ -118,3 +120,10 @@ void member_is_gone(struct member *member, const char *why);
 /* It was coming, and will not. handler_go_away() was called. */
 void member_cannot_come(struct member *member);
 void member_enter(struct member *member, enum member_state state);
+
+/* --- for the crew itself --------------------------------------------------------------------- */
+
+/* It has to go, or to go faster. why: NULL: by itself. */
+void member_end(struct member *member, enum member_state how, const char *why);
+/* Of its timer; data: the member. */
+void member_time_is_up(void *data);

@@ -289,11 +289,13 @@ void attempt_ended(void *data, void *token, enum outcome outcome, const char *re
     struct recovery *r = data;
     struct held *held = token;
     bool lost = held->state == HELD_LOST;
+    bool last = outcome == OUTCOME_RETRY && !lost && bury_is_over(r, held->deliveries);
 
     held->run = NULL;
     attempt_give_slot(r, held);
-    report_attempt_ended(r->subject, held->id, held->deliveries, reported[outcome], reason,
-                         duration);
+    if (outcome != OUTCOME_NOT_BEGUN)
+        report_attempt_ended(r->subject, held->id, held->deliveries,
+                             last ? REPORT_LAST : reported[outcome], reason, duration);
     switch (outcome) {
     case OUTCOME_OK:
         held->result_ok = true;
@@ -311,6 +313,14 @@ void attempt_ended(void *data, void *token, enum outcome outcome, const char *re
             settle(r, held, SETTLED_LOST);
         else
             bury(r, held, true, reason);
+        break;
+    case OUTCOME_NOT_BEGUN:
+        if (lost) {
+            settle(r, held, SETTLED_LOST);
+            break;
+        }
+        held->charged = held->release = true;
+        held_enter(&r->ledger, held, HELD_RETURNING);
         break;
     }
     recovery_wake(r);

@@ -110,6 +110,10 @@ static struct outcome_words count_outcome(struct recovery_counters *counters,
         counters->attempts_retry++;
         return (struct outcome_words){EVENT_ATTEMPT_FAILED, "retry", "attempt failed",
                                       "; it stays pending and will be tried again"};
+    case REPORT_LAST:
+        counters->attempts_retry++;
+        return (struct outcome_words){EVENT_ATTEMPT_FAILED, "retry", "attempt failed",
+                                      "; that was the last attempt"};
     case REPORT_REJECT:
         counters->attempts_reject++;
         return (struct outcome_words){EVENT_ATTEMPT_REJECTED, "reject", "rejected by the handler",

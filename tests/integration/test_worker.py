@@ -242,11 +242,24 @@ class Kind:
         self.fails("closes-output", self.left)
 
     def test_closes_input(self):
-        """What it had answered by then counts."""
+        """What it had answered by then counts; what it did not read was no attempt."""
         daemon = self.start("closes-input", 2, concurrency=1, retry_delay="1h",
                             retry_delay_max="1h")
         self.outcome(daemon, OUTCOME="ok")
-        self.outcome(daemon, "2-0", OUTCOME="retry")
+        second = self.outcome(daemon, "2-0", OUTCOME="ok")
+        self.assertEqual(second.first("DELIVERIES"), "2")
+        self.assertEqual(daemon.records(OUTCOME="retry"), [])
+
+    def test_reads_nothing_and_ends(self):
+        """A program that cannot work at all, such as one with a missing module, costs no entry an
+        attempt, and buries none."""
+        daemon = self.start("reads-nothing-and-ends", 20, max_deliveries=3,
+                            dead_letter_stream="dead")
+        daemon.wait_count(7, MESSAGE_ID=WORKER_ENDED)
+        self.assertEqual(daemon.terminate(), 0)
+        self.assertEqual({p[2] for p in pending(self.r).values()}, {1})
+        self.assertEqual(daemon.records(OUTCOME="retry"), [])
+        self.assertEqual(self.r("XLEN", "dead"), 0)
 
     # --- what it costs others
 

@@ -152,6 +152,12 @@ def crash(c):
         c.crash()
 
 
+def reads_nothing_and_ends(c):
+    """Ends when there is something to read."""
+    select.select([c.socket], [], [])
+    c.crash()
+
+
 def crash_at_once(c):
     c.request()
     c.crash()
@@ -310,6 +316,7 @@ def shows(c):
 BEHAVIOURS = {
     "ok": ok, "retry": answers("retry the bank is closed"), "bare-retry": answers("retry"),
     "reject": answers("reject not an order"), "crash": crash, "crash-at-once": crash_at_once,
+    "reads-nothing-and-ends": reads_nothing_and_ends,
     "half-an-answer": half_an_answer, "silent": until_the_end, "deaf": deaf, "late": late,
     "working": working, "nonsense": says("hello\n"), "nonsense-after": nonsense_after,
     "overlong": says("x" * 5000), "foreign": says("999-0 ok\n"), "early": says("2-0 ok\n1-0 ok\n"),

@@ -37,7 +37,7 @@ min_idle = 60s
 handler = worker
 command = {HANDLER} worker
 """
-EXEC = SIX_LINES.replace("= worker", "= exec").replace(" worker", "")
+EXEC = SIX_LINES.replace("handler = worker", "handler = exec").replace(f"{HANDLER} worker", HANDLER)
 QUICK = """[recovery orders]
 min_idle = 5s
 interval = 1s
