@@ -155,21 +155,32 @@ def _masked(facts, step, since, daemon):
 def _could_not_know(facts, second):
     """Its daemon had no way to see what made the entry look idle."""
     lately = 1.25 * facts.min_idle
-    born = facts.births.get(second.life, -NEVER)
     slept = [s for s in facts.still.get(second.daemon, ())
              if s.end - s.start >= STANDSTILL * facts.min_idle]
     for away in facts.server_still:
         if away.start < second.begin < away.end + lately:
-            # One that has waited for it for M/4 knows that it was away.
-            if away.end - facts.min_idle / 4 < born < away.end + facts.min_idle / 2:
-                return "its sibling was born when the server had just come back"
             if any(s.start < away.end and s.end > away.start for s in slept):
                 return "its sibling stood still while the server was away"
     for step in facts.clock_steps:
-        if step < second.begin < step + lately and born > step:
-            return "its sibling was born after the clock was set"
         if step < second.begin and _masked(facts, step, second.begin - lately, second.daemon):
             return "its sibling stood still while the clock was set back and forward"
+    return None
+
+
+def _newborn(facts, second):
+    """Somebody was born who could not know, and may have taken the entry: to begin it, or to lose
+    the answer, so that another one begins it a min_idle later."""
+    m = facts.min_idle
+    for away in facts.server_still:
+        # One that has waited for the server for M/4 knows that it was away.
+        if away.start < second.begin < away.end + 2.5 * m and any(
+                away.end - m / 4 < born < min(away.end + m / 2, second.begin)
+                for born in facts.births.values()):
+            return "a sibling was born when the server had just come back"
+    for step in facts.clock_steps:
+        if step < second.begin < step + 2.5 * m and any(
+                step < born < min(step + m, second.begin) for born in facts.births.values()):
+            return "a sibling was born after the clock was set"
     return None
 
 
@@ -193,7 +204,7 @@ def excuse(facts, first, second):
     for time in facts.foreign_claimed.get(first.entry, ()):
         if time < second.begin:
             return "taken away by force"
-    return _could_not_know(facts, second)
+    return _could_not_know(facts, second) or _newborn(facts, second)
 
 
 def _judge_entry(facts, verdict, entry, handlings):
