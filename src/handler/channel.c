@@ -10,7 +10,9 @@
 #include "protocol.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <utlist.h>
@@ -81,7 +83,12 @@ static enum reading read_piece(struct channel *channel) {
         return pass_on(channel, (struct blob){piece, (size_t)n});
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return READING_NOTHING;
-    end(channel, n == 0 ? CHANNEL_CLOSED : errno == ECONNRESET ? CHANNEL_UNREAD : CHANNEL_FAILED);
+    int unread = 0;
+    /* What it has not read yet is still ours; when it is gone for good, that is an error. */
+    if (n == 0 ? ioctl(channel->fd, SIOCOUTQ, &unread) == 0 && unread > 0 : errno == ECONNRESET)
+        end(channel, CHANNEL_UNREAD);
+    else
+        end(channel, n == 0 ? CHANNEL_CLOSED : CHANNEL_FAILED);
     return READING_OVER;
 }
 

@@ -108,13 +108,14 @@ static bool may_take_back(const struct held *held) {
     return held->state == HELD_LOST && !held->void_result && !held->claim_out;
 }
 
-static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_idle) {
+/* age: from which on a claim is renewed that may still be. */
+static enum renewal renewal_due(const struct held *held, usec_t now, usec_t min_idle, usec_t age) {
     if (may_take_back(held))
         return RENEW_TAKE_BACK;
     if (!is_kept(held->state) || held->claim_out || held->ask_out || held->ask_soon)
         return RENEW_NOT_YET;
     if (lease_may_claim(&held->lease, now, min_idle))
-        return usec_sub(now, held->lease.sent) < min_idle / 4 ? RENEW_NOT_YET : RENEW_FENCED;
+        return usec_sub(now, held->lease.sent) < age ? RENEW_NOT_YET : RENEW_FENCED;
     if (held->state == HELD_HANDLING && held->asked_ok)
         return RENEW_AS_A_SCAN;
     return RENEW_ASK;
@@ -138,14 +139,14 @@ static usec_t renewal_min_idle(const struct recovery *r, const struct held *held
     return min_idle;
 }
 
-static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
+static void renew_kind(struct recovery *r, enum renewal kind, usec_t now, usec_t age) {
     struct batch *batch = batch_new(r);
     usec_t fence = USEC_INFINITY;
 
     if (!batch)
         return;
     LEDGER_FOREACH_ALL (&r->ledger, held) {
-        if (renewal_due(held, now, r->settings->min_idle) != kind)
+        if (renewal_due(held, now, r->settings->min_idle, age) != kind)
             continue;
         if (batch->n == BATCH_MAX) /* the others at the next tick */
             break;
@@ -156,8 +157,15 @@ static void renew_kind(struct recovery *r, enum renewal kind, usec_t now) {
     renew_send(r, batch, fence);
 }
 
+static bool any_is_due(const struct recovery *r, usec_t now, usec_t age) {
+    LEDGER_FOREACH_ALL (&r->ledger, held)
+        if (renewal_due(held, now, r->settings->min_idle, age) == RENEW_FENCED)
+            return true;
+    return false;
+}
+
 void keep_tick(struct recovery *r) {
-    usec_t now = clock_boottime();
+    usec_t now = clock_boottime(), age = r->settings->min_idle / 4;
 
     if (ledger_size(&r->ledger) == 0) {
         recovery_wake(r); /* the end of a silence */
@@ -169,12 +177,13 @@ void keep_tick(struct recovery *r) {
     if (r->scan.active)
         time_guard_keep(r, now);
     LEDGER_FOREACH_ALL (&r->ledger, held)
-        if (renewal_due(held, now, r->settings->min_idle) == RENEW_ASK)
+        if (renewal_due(held, now, r->settings->min_idle, age) == RENEW_ASK)
             ask_about(r, held);
-    renew_kind(r, RENEW_FENCED, now);
+    if (any_is_due(r, now, age)) /* those that soon will be come along */
+        renew_kind(r, RENEW_FENCED, now, age / 2);
     if (!away_now(&r->away)) { /* else it could wait out the absence and take what others renew */
-        renew_kind(r, RENEW_AS_A_SCAN, now);
-        renew_kind(r, RENEW_TAKE_BACK, now);
+        renew_kind(r, RENEW_AS_A_SCAN, now, age);
+        renew_kind(r, RENEW_TAKE_BACK, now, age);
     }
     recovery_wake(r);
 }

@@ -117,15 +117,12 @@ static void put_pass_numbers(struct record *record, const struct report_pass *pa
 void report_pass_(struct report_place place, struct report_subject *subject,
                   const struct report_pass *pass) {
     bool nothing = pass->claimed == 0 && pass->deleted == 0;
-    /* What is told once, each by itself, comes back with each scan. */
-    bool old = pass->claimed == pass->exhausted + pass->deferred && pass->deleted == 0 &&
-               pass->dead_lettered == 0;
     struct record record;
 
     subject->counters.passes++;
     subject_tell_held_back(subject, place);
-    if (!subject_begin(subject, &record, old || pass->in_trouble ? EVENT_PASS_EMPTY : EVENT_PASS,
-                       place))
+    if (!subject_begin(subject, &record,
+                       nothing || pass->in_trouble ? EVENT_PASS_EMPTY : EVENT_PASS, place))
         return;
     record_say(&record, "pass done in %s", wording_duration(pass->duration).text);
     put_pass_numbers(&record, pass);

@@ -46,7 +46,7 @@ BREAKS = [
         "src/recovery/time_guard.c", "    if (server > usec_add(most, min_idle / 8)) {",
         "    if (false && server > most) {")], "clock", "overlaps"),
     ("no-renewals", [(
-        "src/recovery/keep.c", "    renew_kind(r, RENEW_FENCED, now);", "")], "none", "overlaps"),
+        "src/recovery/keep.c", "        renew_kind(r, RENEW_FENCED, now, age / 2);", "        ;")], "none", "overlaps"),
     ("attempts-not-counted", [(
         "src/recovery/attempt.c", ".retry_count = first->deliveries + 1",
         ".retry_count = first->deliveries")], "none", "undercounts"),
