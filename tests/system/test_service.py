@@ -328,7 +328,7 @@ class Service(unittest.TestCase):
     def test_16_a_thousand_reloads(self):
         """Two files in turn, while entries are handled all the time: nothing grows, no handler is
         interrupted, each result is used."""
-        ids = self.begin_load(3000, 0.1)
+        ids = self.begin_load(6000, 0.1)
         restart()
         wait_until("handlers run", lambda: len(ended()) >= 8)
         pid = guest.show(UNIT, "MainPID")
@@ -353,9 +353,9 @@ class Service(unittest.TestCase):
         self.assert_healthy()
 
     def sizes(self, pid):
-        """RSS, descriptors and children, when one generation alone is there."""
-        wait_until("the old ones are gone", lambda: int(guest.shell(
-            f"pgrep -c -P {pid} || true")) <= 4)
+        """RSS, descriptors and children, when one generation is there and at work."""
+        wait_until("one generation is at work", lambda: int(guest.shell(
+            f"pgrep -c -P {pid} || true")) == 4)
         return [int(n) for n in guest.shell(
             f"awk '/^VmRSS/ {{print $2}}' /proc/{pid}/status; ls /proc/{pid}/fd | wc -l; "
             f"pgrep -c -P {pid} || true").split()]
