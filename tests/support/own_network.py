@@ -55,8 +55,11 @@ def _whole_etc(directory):
 
 def _set_up():
     _loopback_up()
-    # The mounts keep what they show when the names of the files are gone.
-    with tempfile.TemporaryDirectory() as directory:
+    # What is mounted from there keeps what it shows when the directory is gone.
+    directory = tempfile.mkdtemp()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "own-etc", directory], check=True,
+                       capture_output=True, text=True)
         if not all(os.path.exists("/etc/" + name) for name in _ETC):
             _whole_etc(directory)
         for name, text in _ETC.items():
@@ -67,6 +70,9 @@ def _set_up():
         if os.path.isdir("/run/nscd"):  # its answers would come from outside
             os.mkdir(os.path.join(directory, "nscd"))
             _mount(os.path.join(directory, "nscd"), "/run/nscd")
+        subprocess.run(["umount", "-l", directory], check=True, capture_output=True, text=True)
+    finally:
+        os.rmdir(directory)
 
 
 def _is_ours(path):
