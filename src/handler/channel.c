@@ -120,11 +120,10 @@ static void sent(struct channel *channel, struct request *request) {
 /* What the next write is made of: a piece of the first request, and as long as the one before is
  * whole, the next ones. -ENOMEM. */
 static int gather(struct channel *channel, struct iovec *pieces, size_t *ret_n, size_t *ret_bytes) {
-    struct request *request;
     struct blob chunk;
 
     *ret_n = *ret_bytes = 0;
-    DL_FOREACH (channel->unsent, request) {
+    for (const struct request *request = channel->unsent; request; request = request->next) {
         if (payload_next(request->payload, &chunk) < 0)
             return -ENOMEM;
         pieces[(*ret_n)++] = (struct iovec){.iov_base = (void *)chunk.data, .iov_len = chunk.size};

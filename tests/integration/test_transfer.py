@@ -486,8 +486,11 @@ class Move(Transfer):
         answer = self.r(*script)
         self.assertEqual((answer[1], answer[5]), (5, 0))
 
-    def until_moved(self, n):
-        while self.r("XLEN", TARGET) < n and pending_count(self.r):
+    def until_moved(self, n, seconds=harness.DEADLINE):
+        """Until so many are moved, all are, or the time is over."""
+        end = time.monotonic() + seconds
+        while (self.r("XLEN", TARGET) < n and pending_count(self.r)
+               and time.monotonic() < end):
             self.r("XREAD", "COUNT", 1, "BLOCK", 200, "STREAMS", TARGET, "$")
 
     def race(self, n):
@@ -504,7 +507,7 @@ class Move(Transfer):
         while pending_count(self.r):
             self.assertLess(time.monotonic(), deadline)
             victim = kills % 2
-            self.until_moved(self.r("XLEN", TARGET) + n // 12)
+            self.until_moved(self.r("XLEN", TARGET) + n // 12, 2)
             daemons[victim].kill()
             kills += 1
             daemons[victim] = born(kills + 1)
