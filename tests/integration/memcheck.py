@@ -29,7 +29,10 @@ def wrap(directory, daemon):
     """A script in the daemon's place; each run leaves a log."""
     path = os.path.join(directory, "xautoclaimd-under-valgrind")
     with open(path, "w") as file:
-        file.write(f"#!/bin/sh\nexec {VALGRIND} --log-file={directory}/log.%p {daemon} \"$@\"\n")
+        # See journal_shim.c: valgrind would not outlive what the daemon forbids itself.
+        file.write(f"#!/bin/sh\nexport TEST_UNDER_VALGRIND=1 "
+                   f"LD_PRELOAD=${{LD_PRELOAD:-{os.environ['JOURNAL_SHIM']}}}\n"
+                   f"exec {VALGRIND} --log-file={directory}/log.%p {daemon} \"$@\"\n")
     os.chmod(path, 0o755)
     return path
 
@@ -62,7 +65,6 @@ def main():
     try:
         os.environ["XAUTOCLAIMD"] = wrap(Found.directory, os.path.abspath(daemon))
         os.environ.setdefault("TEST_DEADLINE", "120")
-        os.environ["TEST_UNDER_VALGRIND"] = "1"  # see journal_shim.c
         import harness  # reads the environment
         suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:] or TESTS)
         suite.addTest(Found("test_nothing"))

@@ -291,7 +291,7 @@ class Kind:
         def done(daemon):
             record = daemon.wait_record(OUTCOME="retry", seconds=seconds + harness.DEADLINE)
             self.assertRegex(record.first("REASON"),
-                             rf"^(the {self.noun} was ended: an entry )?timed out after \d+(s|min)$")
+                             rf"^(the {self.noun} was ended: an entry )?timed out after \d+[sm]$")
         self.never_blocked(done, "reads-nothing", entries=64, body=("n", b"x" * (1 << 20)),
                            keys={"concurrency": 64, "workers": 1,
                                  "handler_timeout": f"{seconds}s"})
