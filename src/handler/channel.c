@@ -75,6 +75,16 @@ static enum reading pass_on(struct channel *channel, struct blob input) {
     }
 }
 
+/* The other side has ended its output. What it has not read is still ours then; once it has closed
+ * its end, that is an error. */
+static bool left_unread(int fd) {
+    int unread = 0, error = 0;
+    socklen_t size = sizeof(error);
+
+    return (ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0) ||
+           (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == ECONNRESET);
+}
+
 static enum reading read_piece(struct channel *channel) {
     char piece[READ_PER_TURN];
     ssize_t n = recv(channel->fd, piece, sizeof(piece), MSG_DONTWAIT);
@@ -83,9 +93,7 @@ static enum reading read_piece(struct channel *channel) {
         return pass_on(channel, (struct blob){piece, (size_t)n});
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return READING_NOTHING;
-    int unread = 0;
-    /* What it has not read yet is still ours; when it is gone for good, that is an error. */
-    if (n == 0 ? ioctl(channel->fd, SIOCOUTQ, &unread) == 0 && unread > 0 : errno == ECONNRESET)
+    if (n == 0 ? left_unread(channel->fd) : errno == ECONNRESET)
         end(channel, CHANNEL_UNREAD);
     else
         end(channel, n == 0 ? CHANNEL_CLOSED : CHANNEL_FAILED);
