@@ -173,10 +173,8 @@ static void channel_over(void *data, enum channel_end how) {
     member->channel = channel_free(member->channel);
     switch (how) {
     case CHANNEL_UNREAD:
-        member->unread = true;
-        member_end(member, MEMBER_LEAVING, NULL);
-        break;
     case CHANNEL_CLOSED:
+        member->unread = how == CHANNEL_UNREAD;
         member_end(member, MEMBER_LEAVING, NULL);
         break;
     case CHANNEL_FAILED:
@@ -230,7 +228,6 @@ static void runs_end(struct member *member, const char *why) {
 
         run_ends(run, was_not_begun(member, run) ? OUTCOME_NOT_BEGUN : OUTCOME_RETRY, why);
     }
-    member->last = NULL;
 }
 
 void member_is_gone(struct member *member, const char *how) {
