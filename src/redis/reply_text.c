@@ -118,7 +118,26 @@ static bool is_refused_to_script(const char *text, size_t size) {
     return memmem(text, size, old, strlen(old)) || memmem(text, size, new, strlen(new));
 }
 
+/* Redis 6.2 puts the place in the script before what it refuses to it: "@user_script: 37: -OOM
+ * ...". How many bytes that are. */
+static size_t place_in_script(const char *text, size_t size) {
+    static const char before[] = "@user_script: ", after[] = ": -";
+    size_t at = strlen(before);
+
+    if (!begins_with(text, size, before))
+        return 0;
+    while (at < size && text[at] >= '0' && text[at] <= '9')
+        at++;
+    if (at == strlen(before) || !begins_with(text + at, size - at, after))
+        return 0;
+    return at + strlen(after);
+}
+
 enum redis_error reply_error_text(const char *text, size_t size, char word[REDIS_ERROR_WORD_MAX]) {
+    size_t place = place_in_script(text, size);
+
+    text += place;
+    size -= place;
     const char *blank = memchr(text, ' ', size);
     size_t first = blank ? (size_t)(blank - text) : size;
 
