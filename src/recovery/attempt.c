@@ -95,6 +95,8 @@ static void not_granted(struct recovery *r, struct held *held, const struct answ
     switch (answer->kind) {
     case ANSWER_OK:
         held->gone_hint = some_gone;
+        if (some_gone) /* carried out for what is gone (Redis 6.2), and nobody says for which */
+            lease_unanswered(&held->lease, answer->sent);
         break;
     case ANSWER_ERROR: /* not carried out; where it is refused for good, the claim cannot be kept */
         if (answer->error != REDIS_ERROR_TRANSIENT) {

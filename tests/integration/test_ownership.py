@@ -173,18 +173,22 @@ class Doubt(Ownership):
     def test_deleted_while_it_waits(self):
         """A stream is trimmed: the server drops the entry without a word as soon as a renewal
         names it. It is told to be missing, not lost to somebody else, and nothing acknowledges
-        an ID that is no longer pending."""
+        an ID that is no longer pending. A server that keeps the deleted shows it when it is read;
+        there it is pending, and acknowledged."""
         strand(self.r, 2)
         gate = self.gate()
         daemon, wire = self.begin(gate.wait, min_idle="2s", missing="ack")
         self.wait_begun(daemon, "1-0")
         self.r("XDEL", STREAM, "2-0")
+        if harness.keeps_the_deleted():
+            gate.open()
         told = self.wait_said(daemon, "is gone from the stream", ENTRY_ID="2-0")
         self.assertEqual([r.priority for r in told], [4])
         gate.open()
         daemon.wait_pass(PASS_OK="1", PASS_MISSING="1", PASS_LOST="0", PASS_DELETED="0")
         daemon.terminate()
-        self.assertEqual(self.of(wire, "XACK", "2-0"), [])
+        self.assertEqual(len(self.of(wire, "XACK", "2-0")), int(harness.keeps_the_deleted()))
+        self.assertEqual(pending(self.r), {})
         self.assertEqual(self.starts(), [("1-0", 2)])
 
     def test_deleted_while_it_is_handled(self):
@@ -194,6 +198,12 @@ class Doubt(Ownership):
         daemon, wire = self.begin(gate.wait, min_idle="2s")
         self.wait_begun(daemon, "1-0")
         self.r("XDEL", STREAM, "1-0")
+        if harness.keeps_the_deleted():
+            self.wait_said(daemon, "renewed", 2)
+            gate.open()
+            daemon.wait_pass(PASS_LOST="0", PASS_OK="1", PASS_ACKED="1")
+            daemon.terminate()
+            return
         self.wait_said(daemon, "no longer ours: no longer pending", ENTRY_ID="1-0")
         gate.open()
         daemon.wait_pass(PASS_LOST="1", PASS_OK="0", PASS_ACKED="0")
@@ -703,6 +713,43 @@ class Charge(Ownership):
         attempts = [w for w in peer.requests() if w[0] == b"XCLAIM" and w[-1] != b"JUSTID"]
         self.assertEqual(len(attempts), 1)
         self.assertEqual(self.starts(), [])
+
+    def test_a_dead_id_that_was_claimed_ahead(self):
+        """Redis 6.2 carries out the attempt on it, which makes it idle from then on, and does not
+        name it in the answer. It is missing: nobody else has claimed it under our name."""
+        peer = Peer(self.path("peer"))
+        self.addCleanup(peer.close)
+        claims = {}  # ID -> [when, deliveries]
+
+        def answer(words):
+            name, now = words[0].upper(), time.monotonic()
+            if name == b"XPENDING" and len(words) == 3:
+                return [2, b"1-0", b"2-0", [[b"dead", b"2"]]]
+            if name == b"XPENDING":
+                return [[i, b"first", round((now - when) * 1000), n]
+                        for i, (when, n) in claims.items() if words[3] <= i <= words[4]]
+            if name == b"XAUTOCLAIM" and words[4] == b"60000" and not claims:
+                claims.update({b"1-0": [now, 1], b"2-0": [now, 1]})
+                return [b"0-0", [b"1-0", b"2-0"]]
+            if name == b"XAUTOCLAIM":
+                return [b"0-0", []]
+            if name != b"XCLAIM":
+                return [] if name == b"XRANGE" else 1 if name == b"XACK" else None
+            with_bodies, ids = words[-1] != b"JUSTID", [i for i in words[5:] if i in claims]
+            for i in ids:
+                claims[i] = [now, claims[i][1] + with_bodies]
+            return [None if i == b"2-0" else [i, [b"n", b"1"]] for i in ids] if with_bodies else ids
+
+        peer.answer = answer
+        gate = self.gate()
+        daemon, _ = self.begin(gate.wait, min_idle="60s", url=f"unix://{peer.path}")
+        self.wait_begun(daemon, "1-0")
+        outlast(0.3)
+        gate.open()
+        daemon.wait_pass(PASS_CLAIMED="2", PASS_OK="1", PASS_MISSING="1", PASS_LOST="0")
+        daemon.terminate()
+        self.wait_said(daemon, "is gone from the stream", ENTRY_ID="2-0")
+        self.assert_never_in_doubt_of_itself(daemon)
 
 
 class NotEnded(Ownership):
