@@ -128,8 +128,12 @@ class Once(ExitTest):
     def test_deleted_entries_leave_nothing(self):
         strand(self.r, 5)
         self.r("XDEL", STREAM, "2-0", "3-0")
-        self.expect_once(config(self.redis.url, {"orders": recovery(self.fine)}), OK,
-                         [("orders", {"claimed": 3, "acked": 3, "deleted": 2})])
+        text = config(self.redis.url, {"orders": recovery(self.fine)})
+        if harness.keeps_the_deleted():
+            self.expect_once(text, LEFT, [("orders", {"claimed": 5, "acked": 3, "missing": 2})])
+            self.assertEqual(set(pending(self.r)), {"2-0", "3-0"})
+            return
+        self.expect_once(text, OK, [("orders", {"claimed": 3, "acked": 3, "deleted": 2})])
         self.assertEqual(pending(self.r), {})
 
     def test_could_not_run(self):
@@ -410,7 +414,7 @@ class DryRun(ExitTest):
                       for name, all_keys in (("a", keys),
                                              ("b", {**keys, "redis": "slow", "stream": "b"}))),
             "--dry-run")
-        daemon.journal.wait_for(lambda r: "connected, redis" in r.message, harness.DEADLINE)
+        daemon.journal.wait_for(lambda r: "connected, " in r.message, harness.DEADLINE)
         asked = {}
         while not asked.get("XPENDING") or counted["replies"] < counted["requests"]:
             counted = json.loads(flaps("count")[3:])

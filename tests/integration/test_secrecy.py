@@ -104,7 +104,8 @@ class Bodies(SecrecyTest):
                                         handler_timeout="300ms")
         daemon = self.daemon(config(self.redis.url, recoveries)).wait_ready()
         for name in self.OUTCOMES:
-            daemon.wait_pass(RECOVERY=name, PASS_CLAIMED="2")
+            daemon.wait_pass(RECOVERY=name,
+                             PASS_CLAIMED="3" if harness.keeps_the_deleted() else "2")
         self.check_process(daemon.pid)
         self.assertEqual(daemon.terminate(), 0)
         return daemon

@@ -20,7 +20,8 @@ struct redis_server {
 };
 
 /* options: NULL-terminated words for its command line, or NULL. False where there is no
- * redis-server on this machine; fails the test where it does not start. */
+ * redis-server on this machine; fails the test where it does not start. $REDIS_SERVER is another
+ * server than the machine's. */
 bool redis_server_start(struct redis_server *server, const char *const *options);
 /* Again, with the same directory and port. */
 void redis_server_restart(struct redis_server *server, const char *const *options);
@@ -29,6 +30,9 @@ void redis_server_kill(struct redis_server *server);
 void redis_server_signal(struct redis_server *server, int signo);
 /* Kills it and removes the directory. */
 void redis_server_remove(struct redis_server *server);
+
+/* Is this in what it answers to INFO server? "redis_version:6.2", "server_name:valkey". */
+bool redis_server_says(struct redis_server *server, const char *line);
 
 /* Runs a command and fails the test on an error reply. Gives the integer of an integer reply, else
  * 0. */

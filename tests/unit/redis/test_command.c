@@ -163,6 +163,10 @@ static struct entry_id id(uint64_t ms) {
     return (struct entry_id){ms, 0};
 }
 
+static const char *brand(void) {
+    return redis_server_says(&t.server, "server_name:valkey") ? "valkey" : "redis";
+}
+
 /* n entries 1-0, 2-0, ... pending for "other". */
 static void fill(int n) {
     redis_server_do(&t.server, "XGROUP CREATE s g 0 MKSTREAM");
@@ -176,7 +180,7 @@ static void fill(int n) {
 static void test_up(void **state) {
     (void)state;
     bring_up();
-    assert_string_equal(report_stub.brand, "redis");
+    assert_string_equal(report_stub.brand, brand());
     assert_true(strlen(report_stub.version) >= 5);
     assert_int_equal(report_stub.ups, 1);
     assert_int_equal(report_stub.downs, 0);
@@ -192,8 +196,12 @@ static void test_autoclaim(void **state) {
     redis_server_do(&t.server, "XDEL s 2-0");
     answered_ok(command_xautoclaim(t.f.link, &ref, 0, "0-0", 3, on_page, &t));
     assert_int_equal(t.n + t.n_deleted, 3);
-    assert_int_equal(t.n_deleted, 1);
-    assert_int_equal(t.deleted[0].ms, 2);
+    if (redis_server_says(&t.server, "redis_version:6.2")) {
+        assert_int_equal(t.n_deleted, 0); /* it does not look whether they still exist */
+    } else {
+        assert_int_equal(t.n_deleted, 1);
+        assert_int_equal(t.deleted[0].ms, 2);
+    }
     assert_string_equal(t.cursor, "4-0");
     assert_false(t.at_end);
     answered_ok(command_xautoclaim(t.f.link, &ref, 0, t.cursor, 100, on_page, &t));
@@ -465,7 +473,7 @@ static void test_least_rights(void **state) {
     t.f.settings.username = "least";
     fixture_start(&t.f);
     fixture_wait(&t.f, &t.f.ups, 1);
-    assert_string_equal(report_stub.brand, "redis");
+    assert_string_equal(report_stub.brand, brand());
     answered(command_time(t.f.link, on_number, &t));
     assert_int_equal(t.answer.error, REDIS_ERROR_NOPERM);
     answered(command_key_exists(t.f.link, &ref, on_exists, &t));
