@@ -5,12 +5,14 @@
 # stranded by a consumer that dies, the daemon recovers them, and both sets of IDs are compared.
 # Exit status 0 only if each was handled exactly once and nothing is left pending.
 #
-# usage: run.sh    (builds in build/demo, or $DEMO_BUILD; $XAUTOCLAIMD: this daemon, no build)
+# usage: run.sh    (builds in build/demo, or $DEMO_BUILD; $XAUTOCLAIMD: this daemon, no build;
+#                   $REDIS_SERVER: this server)
 set -eu
 umask 077
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 build=${DEMO_BUILD:-$top/build/demo}
+server=${REDIS_SERVER:-redis-server}
 messages=1000
 work=$(mktemp -d /tmp/xautoclaimd-demo.XXXXXX)
 redis_pid=
@@ -81,11 +83,12 @@ fi
 
 # --- strand ---
 
-redis-server --port 0 --unixsocket "$work/redis.sock" --dir "$work" --save '' --appendonly no \
+"$server" --port 0 --unixsocket "$work/redis.sock" --dir "$work" --save '' --appendonly no \
     --logfile "$work/redis.log" &
 redis_pid=$!
-until_true 20 is_up || die "redis-server did not start: $(cat "$work/redis.log")"
-echo "$("$daemon" --version), Redis $(redis INFO server | tr -d '\r' | sed -n 's/^redis_version://p')"
+until_true 20 is_up || die "$server did not start: $(cat "$work/redis.log")"
+# "Redis server v=7.0.15 ..."
+echo "$("$daemon" --version), $("$server" --version | sed -n 's/ server v=\([^ ]*\).*/ \1/p')"
 
 echo "1. a producer adds $messages messages to the stream orders"
 redis XGROUP CREATE orders workers 0 MKSTREAM >/dev/null

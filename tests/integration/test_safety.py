@@ -485,7 +485,7 @@ class Safety(Test):
         self.redis = self.server("--appendonly", "yes", "--appendfsync", "always", name="aof",
                                  tcp=True)
         self.r = self.client(self.redis)
-        replica = self.server("--replicaof", f"127.0.0.1 {self.redis.port}", name="replica")
+        replica = self.server("--replicaof", "127.0.0.1", str(self.redis.port), name="replica")
         strand(self.r, 2)
         handler = self.handler(f'echo "$XAUTOCLAIMD_ID $XAUTOCLAIMD_DELIVERIES" >>{self.log}\n'
                                "exit 1\n")

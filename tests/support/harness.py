@@ -40,7 +40,7 @@ JOURNAL_SHIM = os.environ.get("JOURNAL_SHIM") or os.path.join(
     "journal-shim.so")
 CLOCK_SHIM = os.path.join(os.path.dirname(JOURNAL_SHIM), "clock-shim.so")
 WALL_CLOCK_SHIM = os.path.join(os.path.dirname(JOURNAL_SHIM), "wall-clock-shim.so")
-REDIS_SERVER = os.environ.get("REDIS_SERVER", "redis-server")
+REDIS_SERVER = os.environ.get("REDIS_SERVER") or "redis-server"
 
 # Deadlines are for what goes wrong; a slow machine or a sanitizer must not trip them.
 DEADLINE = float(os.environ.get("TEST_DEADLINE", "30"))
