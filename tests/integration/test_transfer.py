@@ -271,6 +271,23 @@ class Move(Transfer):
                               "0 missing, 0 lost, 0 deferred, 0 released, 0 deleted, 20 moved\n")
         self.assertEqual(len(self.moved_ids()), 20)
 
+    def test_a_server_that_repeats_scripts_on_its_replicas(self):
+        """There a script that has looked at the clock may not write, unless it asks for that."""
+        brand, version = harness.server_version()
+        if version >= (7,):
+            self.skipTest(f"{brand} {'.'.join(map(str, version))} has no lua-replicate-commands")
+        self.r("CONFIG", "SET", "lua-replicate-commands", "no")
+        ids = strand(self.r, 3)
+        strand(self.r, 1, stream="poison")
+        daemon = self.daemon(config(self.redis.url, {
+            "orders": move(), "poison": harness.recovery("/bin/false", stream="poison",
+                                                         max_deliveries=2, dead_letter_stream="dead")}))
+        daemon.wait_record(DEAD_LETTER_STREAM="dead")
+        self.settled(daemon)
+        daemon.terminate()
+        self.assertEqual(self.moved_ids(), ids)
+        self.assertEqual(self.r("XLEN", "dead"), 1)
+
     # --- the copy cannot be written -------------------------------------------------------------
 
     def test_out_of_memory(self):

@@ -1,5 +1,9 @@
 -- What the scripts that copy an entry share; put before each of them.
 
+-- A Redis before 7.0 can be set to repeat whole scripts on its replicas. A script that looks at the
+-- clock has to ask that its writes go there instead; newer ones know nothing else.
+redis.replicate_commands()
+
 local function failed(reply)
     return type(reply) == 'table' and reply.err ~= nil
 end
